@@ -1,0 +1,281 @@
+"""How faithful an embedding is: the Procrustes measures of Goldberg & Ritov (2009), section 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._random import generator
+from .neighbors import Neighborhoods, resolve
+from .points import as_count, as_points, thread_count
+
+__all__ = ["Faithfulness", "faithfulness", "lower_bound", "procrustes"]
+
+Array = npt.NDArray[np.float64]
+Kind = Literal["R", "R_N", "R_C", "R_PCA"]
+_FIELD = {"R": "r", "R_N": "r_n", "R_C": "r_c", "R_PCA": "r_pca"}
+
+# Half-width of a 95 % interval in standard errors.
+_NORMAL_95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """Every Procrustes number of an embedding. Smaller is better and 0 is perfect.
+
+    Attributes
+    ----------
+    r : float
+        R, eq. 3: mean of G, the squared error after the best rotation and translation of each
+        neighbourhood. Has the unit of the data, squared.
+    r_n : float
+        R_N, eq. 4: the same over the size of each neighbourhood. 0 is an isometry, 1 is what an
+        embedding scores that shows nothing; larger still when it is far too large.
+    r_c : float
+        R_C, eq. 7: R_N when every neighbourhood may also be rescaled; in [0, 1]. 0 is a conformal map.
+    r_pca : float
+        R_PCA, eq. 6: R against the local principal components instead of the data.
+    lower_bound : float
+        Lemma 1: no embedding of this dimension can have a smaller R_N or R_C.
+    scale, r_n_scaled : float
+        The one factor for the whole embedding that makes R_N least, and R_N after it. Fair to
+        algorithms that normalise their output.
+    n_degenerate : int
+        Neighbourhoods left out of the normalised means: their points coincide, their images do not.
+    n_points, n_centers : int
+        How many points there are, and how many neighbourhoods were measured.
+    standard_error : dict of float
+        Of each mean, when a sample was measured; 0 when all were.
+    per_point : dict of ndarray
+        For each neighbourhood measured: "r", "r_n", "r_c", "r_pca", "bound"; and how the embedding
+        stretches the tangent: "stretch" (largest and smallest, two columns; 1 is faithful) and "area"
+        (by what areas are multiplied). Left-out neighbourhoods are infinite in "r_n" and "r_c".
+    centers : ndarray of int
+        The points whose neighbourhoods were measured, one for each entry of `per_point`.
+    """
+
+    r: float
+    r_n: float
+    r_c: float
+    r_pca: float
+    lower_bound: float
+    scale: float
+    r_n_scaled: float
+    n_degenerate: int
+    n_points: int
+    n_centers: int
+    standard_error: dict[str, float]
+    per_point: dict[str, Array] = field(repr=False)
+    centers: npt.NDArray[np.uint32] = field(repr=False)
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """Return the 95 % interval of a mean, for example ``m.interval("r_n")``.
+
+        When all neighbourhoods were measured the value is exact and both ends are the same.
+        """
+        if name not in self.standard_error:
+            raise ValueError(f"{name!r} has no interval: use one of {', '.join(self.standard_error)}")
+        value, half = getattr(self, name), _NORMAL_95 * self.standard_error[name]
+        return max(0.0, value - half), value + half
+
+    def to_dict(self) -> dict[str, float | int | dict[str, float]]:
+        """Return the means and counts, without the arrays: ready for JSON."""
+        skip = ("per_point", "centers")
+        return {name: value for name, value in self.__dict__.items() if name not in skip}
+
+
+def faithfulness(
+    X: Any,
+    Y: Any,
+    n_neighbors: int | None = None,
+    *,
+    radius: float | None = None,
+    neighborhoods: Neighborhoods | None = None,
+    include_self: bool = True,
+    n_centers: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Faithfulness:
+    """Measure how faithfully an embedding shows the neighbourhoods of the data.
+
+    One pass over the data, O(n) memory beyond the neighbourhoods. All numbers are invariant under
+    rotation, reflection and translation of X and of Y; R_C also under scaling of Y.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, q)
+        The data.
+    Y : array-like of shape (n, d), d <= q
+        Their embedding, from any tool.
+    n_neighbors : int, default 12
+        How many other points a neighbourhood holds.
+    radius : float, optional
+        Instead: all others at this distance or less.
+    neighborhoods : Neighborhoods, optional
+        Instead: those already computed.
+    include_self : bool, default True
+        Whether a point belongs to its own neighbourhood.
+    n_centers : int, optional
+        Measure only this many neighbourhoods, drawn at random; every mean then has a standard error.
+    random_state : int, Generator or RandomState, optional
+        Which neighbourhoods are drawn.
+    n_jobs : int, optional
+        Number of threads; all by default. The result is the same for any number.
+
+    Returns
+    -------
+    Faithfulness
+
+    Raises
+    ------
+    ValueError
+        If X and Y do not belong together, or hold entries that are not finite.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> m = ub.faithfulness(X, coordinates, n_neighbors=12)
+    >>> bool(m.r_n < 1.01 * m.lower_bound)  # the true coordinates are as good as can be
+    True
+    >>> bool(ub.faithfulness(X, X[:, :2], n_neighbors=12).r_n > 0.1)  # a shadow is not
+    True
+    """
+    x, y = as_points(X, "X"), as_points(Y, "Y")
+    if len(x) != len(y):
+        raise ValueError(f"X has {len(x)} rows, but Y has {len(y)}")
+    if y.shape[1] > x.shape[1]:
+        raise ValueError(f"n_components = {y.shape[1]} exceeds the {x.shape[1]} dimensions of the data")
+    centers = _draw(len(x), n_centers, random_state)
+    graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
+    m = _core.faithfulness(x, y, graph, bool(include_self), centers, thread_count(n_jobs))
+    per_point = m.pop("per_point")
+    per_point["stretch"] = np.column_stack([per_point.pop("stretch_max"), per_point.pop("stretch_min")])
+    return Faithfulness(
+        **m,
+        n_points=len(x),
+        n_centers=len(per_point["r"]),
+        standard_error=_standard_errors(per_point, len(x)),
+        per_point=per_point,
+        centers=np.arange(len(x), dtype=np.uint32) if centers is None else centers,
+    )
+
+
+@overload
+def procrustes(X: Any, Y: Any, n_neighbors: int | None = ..., *, kind: Kind = ..., per_point: Literal[True], **options: Any) -> Array: ...  # fmt: skip
+@overload
+def procrustes(X: Any, Y: Any, n_neighbors: int | None = ..., *, kind: Kind = ..., per_point: Literal[False] = ..., **options: Any) -> float: ...  # fmt: skip
+def procrustes(
+    X: Any,
+    Y: Any,
+    n_neighbors: int | None = None,
+    *,
+    kind: Kind = "R_N",
+    per_point: bool = False,
+    **options: Any,
+) -> float | Array:
+    """Return one Procrustes measure.
+
+    Parameters
+    ----------
+    X, Y, n_neighbors
+        As for :func:`faithfulness`.
+    kind : {"R", "R_N", "R_C", "R_PCA"}
+        Which; see :class:`Faithfulness`. All are at least 0, and 0 is perfect.
+    per_point : bool, default False
+        Return the value of every neighbourhood instead of their mean.
+    **options
+        `radius`, `neighborhoods`, `include_self`, `n_centers`, `random_state`, `n_jobs`, as for
+        :func:`faithfulness`.
+
+    Returns
+    -------
+    float, or ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np, unbend as ub
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> ub.metrics.procrustes(X, X[:, ::-1] + 3, n_neighbors=5) < 1e-20  # an isometry
+    True
+    """
+    if kind not in _FIELD:
+        raise ValueError(f"kind = {kind!r} is unknown: use 'R', 'R_N', 'R_C' or 'R_PCA'")
+    m = faithfulness(X, Y, n_neighbors, **options)
+    return m.per_point[_FIELD[kind]] if per_point else float(getattr(m, _FIELD[kind]))
+
+
+def lower_bound(
+    X: Any,
+    n_components: int,
+    n_neighbors: int | None = None,
+    *,
+    radius: float | None = None,
+    neighborhoods: Neighborhoods | None = None,
+    include_self: bool = True,
+    per_point: bool = False,
+    n_centers: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> float | Array:
+    """Return the least R_N and R_C that any embedding in `n_components` dimensions can have (Lemma 1).
+
+    It is the mean share of each neighbourhood outside its first principal components: in [0, 1], 0
+    where every neighbourhood is flat. Invariant under rotation, translation and scaling of X.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, q)
+        The data.
+    n_components : int
+        Dimension of the embedding, at most q.
+    n_neighbors, radius, neighborhoods, include_self, n_centers, random_state, n_jobs
+        As for :func:`faithfulness`.
+    per_point : bool, default False
+        Return the bound of every neighbourhood instead of their mean.
+
+    Returns
+    -------
+    float, or ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> ub.metrics.lower_bound(X, 2) < 0.01 < ub.metrics.lower_bound(X, 1)
+    True
+    """
+    x, d = as_points(X), as_count(n_components, "n_components")
+    centers = _draw(len(x), n_centers, random_state)
+    graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
+    bounds = _core.lower_bound(x, d, graph, bool(include_self), centers, thread_count(n_jobs))
+    return bounds if per_point else float(bounds.mean())
+
+
+def _draw(n: int, n_centers: int | None, random_state: Any) -> npt.NDArray[np.uint32] | None:
+    """Return the neighbourhoods to measure in rising order, None for all."""
+    if n_centers is None or as_count(n_centers, "n_centers") >= n:
+        return None
+    drawn = generator(random_state).choice(n, size=n_centers, replace=False, shuffle=False)
+    return np.sort(drawn).astype(np.uint32)
+
+
+def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
+    """Of the mean of a sample drawn without replacement; means of all are exact."""
+    kept = np.isfinite(per_point["r_n"])
+    fields = {"r": "r", "r_n": "r_n", "r_c": "r_c", "r_pca": "r_pca", "lower_bound": "bound"}
+    return {
+        name: _standard_error(per_point[key] if name in ("r", "r_pca") else per_point[key][kept], n)
+        for name, key in fields.items()
+    }
+
+
+def _standard_error(values: Array, n: int) -> float:
+    m = len(values)
+    if m >= n or m < 2:
+        return 0.0
+    return float(values.std(ddof=1) * np.sqrt((1 / m) * (1 - m / n)))

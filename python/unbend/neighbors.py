@@ -1,0 +1,344 @@
+"""Who is near whom."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .points import as_count, as_points, thread_count
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Neighborhoods", "neighborhoods"]
+
+DEFAULT_NEIGHBORS = 12
+
+Algorithm = Literal["auto", "kd_tree", "blocked"]
+_SEARCH = {"auto": "auto", "kd_tree": "tree", "blocked": "blocked"}
+
+
+class Neighborhoods:
+    """The neighbours of every point, nearest first and without the point itself.
+
+    Made by :func:`neighborhoods`, or from what another tool found by :meth:`from_knn` and
+    :meth:`from_graph`. Everything in this package that needs neighbourhoods takes one of these as
+    `neighborhoods=`, so that they are computed once. Its arrays are read-only.
+
+    Attributes
+    ----------
+    indices : ndarray of uint32
+        All neighbours, one neighbourhood after the other.
+    indptr : ndarray of int64, shape (n + 1,)
+        Neighbourhood i is ``indices[indptr[i]:indptr[i + 1]]``.
+    distances : ndarray of float64 or None
+        How far each neighbour is, if that is known.
+    n_neighbors : int or None
+        The size of every neighbourhood, or None if sizes differ.
+
+    Examples
+    --------
+    >>> import numpy as np, unbend as ub
+    >>> nb = ub.neighborhoods(np.array([[0.0], [1.0], [3.0]]), n_neighbors=1)
+    >>> nb[2], nb.distances.tolist()
+    (array([1], dtype=uint32), [1.0, 1.0, 2.0])
+    """
+
+    n_neighbors: int | None
+    indices: npt.NDArray[np.uint32]
+    distances: npt.NDArray[np.float64] | None
+
+    def __init__(
+        self,
+        indices: npt.NDArray[np.uint32],
+        *,
+        n_neighbors: int | None = None,
+        indptr: npt.NDArray[np.int64] | None = None,
+        distances: npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        if distances is not None and len(distances) != len(indices):
+            raise ValueError(f"there are {len(indices)} neighbours, but {len(distances)} distances")
+        self.n_neighbors = n_neighbors
+        self.indices = _read_only(indices)
+        self._indptr = None if indptr is None else _read_only(indptr)
+        self.distances = None if distances is None else _read_only(distances)
+        _core.check_graph(self._graph)
+
+    @property
+    def _graph(self) -> _core.Graph:
+        """What the core takes for a graph."""
+        return {"n_neighbors": self.n_neighbors, "indptr": self._indptr, "indices": self.indices}
+
+    @classmethod
+    def from_knn(cls, indices: Any, distances: Any = None) -> Neighborhoods:
+        """Use neighbours found by another tool: pynndescent, faiss, hnswlib, scikit-learn, ...
+
+        A point that lists itself, in whatever column, is taken out by its index. If some rows list
+        themselves and others do not (an approximate search can lose a point among its copies), the
+        others lose their last neighbour, so that all keep the same number.
+
+        Parameters
+        ----------
+        indices : array-like of int, shape (n, k)
+            The neighbours of each point.
+        distances : array-like, shape (n, k), optional
+            If given, rows are put in order of distance, ties in order of index.
+
+        Returns
+        -------
+        Neighborhoods
+
+        Examples
+        --------
+        >>> import unbend as ub
+        >>> nb = ub.Neighborhoods.from_knn([[0, 1], [1, 0], [2, 1]])
+        >>> nb.n_neighbors, nb.indices.tolist()
+        (1, [1, 0, 1])
+        """
+        found = _as_integers(indices, "indices", ndim=2)
+        n, k = found.shape
+        _check_range(found, n)
+        far = None if distances is None else _as_lengths(distances, found.shape)
+        if far is not None:
+            order = np.lexsort((found, far), axis=1)
+            found, far = np.take_along_axis(found, order, 1), np.take_along_axis(far, order, 1)
+        own = found == np.arange(n)[:, None]
+        if own.any():
+            own[~own.any(axis=1), -1] = True
+            if (own.sum(axis=1) > 1).any():
+                point = int(np.flatnonzero(own.sum(axis=1) > 1)[0])
+                raise ValueError(f"point {point} lists itself more than once")
+            found = found[~own].reshape(n, k - 1)
+            far = None if far is None else far[~own].reshape(n, k - 1)
+        if found.shape[1] == 0:
+            raise ValueError("indices leaves 0 neighbours for each point: at least 1 is needed")
+        return cls(
+            found.astype(np.uint32).ravel(),
+            n_neighbors=found.shape[1],
+            distances=None if far is None else far.ravel(),
+        )
+
+    @classmethod
+    def from_graph(
+        cls, graph: Any, *, weights: Literal["distance", "similarity", "none"] = "distance"
+    ) -> Neighborhoods:
+        """Use a SciPy sparse graph: row i holds the neighbours of point i.
+
+        Every stored entry is an edge, also one that stores 0 (two copies of a point); the diagonal is
+        left out.
+
+        Parameters
+        ----------
+        graph : sparse matrix or array of shape (n, n)
+            For instance from scikit-learn's ``kneighbors_graph`` or scanpy's ``obsp``.
+        weights : {"distance", "similarity", "none"}
+            What the entries are, which says who is nearest. Only distances are kept.
+
+        Returns
+        -------
+        Neighborhoods
+
+        Examples
+        --------
+        >>> import numpy as np, scipy.sparse as sp, unbend as ub
+        >>> graph = sp.csr_array(np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]]))
+        >>> ub.Neighborhoods.from_graph(graph)[0].tolist()
+        [2, 1]
+        """
+        if weights not in ("distance", "similarity", "none"):
+            raise ValueError(f"weights = {weights!r} is unknown: use 'distance', 'similarity' or 'none'")
+        if not hasattr(graph, "tocoo") or len(graph.shape) != 2 or graph.shape[0] != graph.shape[1]:
+            shape = getattr(graph, "shape", None)
+            raise ValueError(f"graph must be a square sparse matrix, got {type(graph).__name__} of shape {shape}")
+        n = graph.shape[0]
+        # Through rows, not through tocoo alone: conversions may drop stored zeros or sum duplicates.
+        csr = graph.tocsr()
+        rows = np.repeat(np.arange(n), np.diff(csr.indptr))
+        columns, values = np.asarray(csr.indices), np.asarray(csr.data)
+        off = rows != columns
+        rows, columns, values = rows[off], columns[off], values[off]
+        key = {"distance": values, "similarity": -values.astype(float), "none": np.zeros(len(rows))}[weights]
+        order = np.lexsort((columns, key, rows))
+        distances = _as_lengths(values[order], (len(order),)) if weights == "distance" else None
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
+        return cls(columns[order].astype(np.uint32), indptr=indptr, distances=distances)
+
+    @cached_property
+    def indptr(self) -> npt.NDArray[np.int64]:
+        """Where each neighbourhood begins and the last one ends."""
+        if self._indptr is not None:
+            return self._indptr
+        return _read_only(np.arange(len(self) + 1, dtype=np.int64) * int(self.n_neighbors or 0))
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        if self._indptr is not None:
+            return len(self._indptr) - 1
+        return len(self.indices) // int(self.n_neighbors or 1)
+
+    def __getitem__(self, i: int) -> npt.NDArray[np.uint32]:
+        """Return the neighbours of point `i`."""
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"point {i} is out of range: there are {len(self)} points")
+        i %= len(self)
+        return self.indices[self.indptr[i] : self.indptr[i + 1]]
+
+    def __repr__(self) -> str:
+        sizes = self.sizes
+        size = f"{self.n_neighbors}" if self.n_neighbors else f"{sizes.min()} to {sizes.max()}"
+        return f"<Neighborhoods: {len(self)} points, {size} neighbours each>"
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many neighbours each point has."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def component_labels(self) -> npt.NDArray[np.uint32]:
+        """The connected component of each point, numbered by their first points; edges go both ways."""
+        return _read_only(_core.components(self._graph))
+
+    @property
+    def n_connected_components(self) -> int:
+        """How many pieces the undirected graph has."""
+        return int(self.component_labels.max()) + 1
+
+    def reversed(self) -> Neighborhoods:
+        """Return for every point the points that list it, in order of index."""
+        indptr, indices = _core.reversed(self._graph)
+        return Neighborhoods(indices, indptr=indptr)
+
+    def symmetrized(self) -> Neighborhoods:
+        """Return the undirected graph: j beside i when either lists the other, in order of index."""
+        indptr, indices = _core.symmetrized(self._graph)
+        return Neighborhoods(indices, indptr=indptr)
+
+    def to_graph(self) -> csr_matrix:
+        """Return a SciPy CSR matrix of the distances (ones if they are not known), rows nearest first."""
+        from scipy.sparse import csr_matrix
+
+        values = np.ones(len(self.indices)) if self.distances is None else self.distances.copy()
+        shape = (len(self), len(self))
+        return csr_matrix((values, self.indices.astype(np.int64), self.indptr.copy()), shape=shape)
+
+
+def neighborhoods(
+    X: Any,
+    n_neighbors: int | None = None,
+    *,
+    radius: float | None = None,
+    algorithm: Algorithm = "auto",
+    n_jobs: int | None = None,
+) -> Neighborhoods:
+    """Find the exact neighbours of every point.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, q)
+        The points. float32 and float64 arrays are used where they lie, whatever their strides.
+    n_neighbors : int, default 12
+        How many *other* points each neighbourhood holds. Ties in distance go to the lower index.
+    radius : float, optional
+        Instead of a number: all others at this distance or less.
+    algorithm : {"auto", "kd_tree", "blocked"}
+        How to search; the result is the same. "kd_tree" takes at most 16 dimensions.
+    n_jobs : int, optional
+        Number of threads; all by default. The result is the same for any number.
+
+    Returns
+    -------
+    Neighborhoods
+
+    Raises
+    ------
+    ValueError
+        If an entry is not finite, or there are not more than `n_neighbors` points.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, _ = ub.datasets.swiss_roll(1000, random_state=0)
+    >>> ub.neighborhoods(X, n_neighbors=12)
+    <Neighborhoods: 1000 points, 12 neighbours each>
+    """
+    points = as_points(X)
+    if algorithm not in _SEARCH:
+        raise ValueError(f"algorithm = {algorithm!r} is unknown: use 'auto', 'kd_tree' or 'blocked'")
+    search, threads = _SEARCH[algorithm], thread_count(n_jobs)
+    if radius is not None:
+        if n_neighbors is not None:
+            raise ValueError(f"give n_neighbors = {n_neighbors} or radius = {radius}, not both")
+        indptr, indices, distances = _core.within(points, float(radius), search, threads)
+        return _made(indices, None, indptr, distances)
+    k = DEFAULT_NEIGHBORS if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
+    _, indices, distances = _core.nearest(points, k, search, threads)
+    return _made(indices, k, None, distances)
+
+
+def _made(
+    indices: npt.NDArray[np.uint32],
+    n_neighbors: int | None,
+    indptr: npt.NDArray[np.int64] | None,
+    distances: npt.NDArray[np.float64],
+) -> Neighborhoods:
+    return Neighborhoods(indices, n_neighbors=n_neighbors, indptr=indptr, distances=distances)
+
+
+def resolve(
+    points: Any,
+    given: Neighborhoods | None,
+    n_neighbors: int | None,
+    radius: float | None,
+    n_jobs: int | None,
+) -> Neighborhoods:
+    """Return the neighbourhoods that a caller gave, or find those that it asked for."""
+    if given is None:
+        return neighborhoods(points, n_neighbors, radius=radius, n_jobs=n_jobs)
+    if not isinstance(given, Neighborhoods):
+        raise TypeError(
+            f"neighborhoods must be unbend.Neighborhoods, got {type(given).__name__}: "
+            "see Neighborhoods.from_knn and Neighborhoods.from_graph"
+        )
+    if n_neighbors is not None or radius is not None:
+        raise ValueError("give neighborhoods= or n_neighbors= or radius=, not several of them")
+    return given
+
+
+def _read_only(array: Any) -> Any:
+    array = np.ascontiguousarray(array)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def _as_integers(values: Any, name: str, ndim: int) -> npt.NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != ndim or 0 in array.shape:
+        raise ValueError(f"{name} has shape {array.shape}: it must have {ndim} dimensions and not be empty")
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has dtype {array.dtype}: it must hold whole numbers")
+    return array.astype(np.int64)
+
+
+def _check_range(indices: npt.NDArray[np.int64], n: int) -> None:
+    bad = (indices < 0) | (indices >= n)
+    if bad.any():
+        point, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"neighbour {indices[point, column]} of point {point} is out of range: there are {n} points"
+        )
+
+
+def _as_lengths(values: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    lengths = np.asarray(values, dtype=np.float64)
+    if lengths.shape != shape:
+        raise ValueError(f"distances has shape {lengths.shape}, but indices has {shape}")
+    if not (lengths >= 0).all() or not np.isfinite(lengths).all():
+        at = np.argwhere(~((lengths >= 0) & np.isfinite(lengths)))[0]
+        raise ValueError(f"distance {lengths[tuple(at)]} at {tuple(map(int, at))} is not a length")
+    return lengths

@@ -1,0 +1,77 @@
+"""Arrays as the core takes them: checked, and copied only when there is no other way."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+
+
+def as_points(array: Any, name: str = "X") -> Matrix:
+    """Return `array` as a two-dimensional float array, one point a row.
+
+    float32 and float64 stay what they are, with any strides, memory-mapped or read-only. Integers and
+    halves of at most 16 bits become float32, which holds them exactly; everything else numeric becomes
+    float64.
+
+    Parameters
+    ----------
+    array : array-like of shape (n, q)
+        NumPy array, nested sequence or data frame.
+    name : str
+        What to call it in errors.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+        float32 or float64.
+
+    Raises
+    ------
+    ValueError
+        If it is not two-dimensional or not numeric.
+    TypeError
+        If it is sparse.
+    """
+    if hasattr(array, "toarray") and hasattr(array, "nnz"):
+        raise TypeError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
+    array = np.asanyarray(array)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has shape {array.shape}: it must have two dimensions, one point a row")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} has dtype {array.dtype}: it must hold real numbers")
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(f"{name} has {int(array.mask.sum())} masked entries: fill or drop them first")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
+    array = np.asarray(array)
+    if not array.dtype.isnative or not array.flags.aligned:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if _core.is_matrix(array) else np.ascontiguousarray(array)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` asks for; 0 stands for all.
+
+    As in joblib: None and -1 are all cores, -2 all but one.
+    """
+    if n_jobs is None or n_jobs == -1:
+        return 0
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ValueError(f"n_jobs = {n_jobs!r} is not a number of threads: use -1 for all, or 1 and more")
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+
+
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    """Return `value` as an integer of at least `least`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} = {value!r} is not a whole number")
+    if value < least:
+        raise ValueError(f"{name} = {value} is too few: at least {least} is needed")
+    return int(value)

@@ -1,0 +1,29 @@
+//! `unbend::charts` for Python.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use unbend::{Monitor, charts};
+
+use crate::array::{Graph, Matrix, points};
+use crate::run::run;
+
+type Flat<'py> = Bound<'py, PyArray1<f64>>;
+
+/// Flat (bases, charts, singular values, residual fractions) of all neighbourhoods.
+#[pyfunction]
+#[pyo3(name = "charts")]
+pub fn charts_py<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    graph: Graph<'py>,
+    n_components: usize,
+    include_self: bool,
+    n_jobs: usize,
+) -> PyResult<(Flat<'py>, Flat<'py>, Flat<'py>, Flat<'py>)> {
+    let (values, neighborhoods) = (x.values(), graph.neighborhoods()?);
+    let c = run(py, n_jobs, |m: &dyn Monitor| {
+        charts::charts(&points("X", values, m)?, &neighborhoods, n_components, include_self, m)
+    })?;
+    let flat = |v: Vec<f64>| v.into_pyarray(py);
+    Ok((flat(c.bases), flat(c.charts), flat(c.singular_values), flat(c.residual_fractions)))
+}

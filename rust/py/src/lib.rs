@@ -1,0 +1,29 @@
+//! The border between Python and the core: every function converts, calls and converts.
+#![allow(missing_docs)] // the stubs in `_core.pyi` document this module
+
+mod array;
+mod charts;
+mod error;
+mod measure;
+mod neighbors;
+mod run;
+mod synthetic;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::array::is_matrix;
+    #[pymodule_export]
+    use crate::charts::charts_py;
+    #[pymodule_export]
+    use crate::measure::{faithfulness, lower_bound};
+    #[pymodule_export]
+    use crate::neighbors::{check_graph, components, nearest, reversed, symmetrized, within};
+    #[pymodule_export]
+    use crate::synthetic::{
+        cylinder, fishbowl, gaussian_bump, grid, hemisphere, rotating_ball, s_curve, strip, swiss_roll,
+        swiss_roll_wittman, three_peaks,
+    };
+}

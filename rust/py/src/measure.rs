@@ -1,0 +1,87 @@
+//! `unbend::measure` for Python.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use unbend::Monitor;
+use unbend::measure::{self, Faithfulness, FaithfulnessParams, PerPoint};
+
+use crate::array::{Graph, Matrix, points};
+use crate::run::run;
+
+/// A dict of the means, and under "per_point" a dict of flat arrays.
+#[pyfunction]
+#[pyo3(signature = (x, y, graph, include_self, centers, n_jobs))]
+pub fn faithfulness<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    y: Matrix<'py>,
+    graph: Graph<'py>,
+    include_self: bool,
+    centers: Option<PyReadonlyArray1<'py, u32>>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (x, y, neighborhoods) = (x.values(), y.values(), graph.neighborhoods()?);
+    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
+    let params = FaithfulnessParams { include_self, centers };
+    let work = |m: &dyn Monitor| {
+        measure::faithfulness(&points("X", x, m)?, &points("Y", y, m)?, &neighborhoods, params, m)
+    };
+    to_dict(py, run(py, n_jobs, work)?)
+}
+
+fn to_dict(py: Python<'_>, m: Faithfulness) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in [
+        ("r", m.r),
+        ("r_n", m.r_n),
+        ("r_c", m.r_c),
+        ("r_pca", m.r_pca),
+        ("lower_bound", m.lower_bound),
+        ("scale", m.scale),
+        ("r_n_scaled", m.r_n_scaled),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    dict.set_item("n_degenerate", m.n_degenerate)?;
+    dict.set_item("per_point", per_point(py, &m.per_point)?)?;
+    Ok(dict)
+}
+
+fn per_point<'py>(py: Python<'py>, rows: &[PerPoint]) -> PyResult<Bound<'py, PyDict>> {
+    let fields: [(&str, fn(&PerPoint) -> f64); 8] = [
+        ("r", |p| p.r),
+        ("r_n", |p| p.r_n),
+        ("r_c", |p| p.r_c),
+        ("r_pca", |p| p.r_pca),
+        ("bound", |p| p.bound),
+        ("stretch_max", |p| p.stretch_max),
+        ("stretch_min", |p| p.stretch_min),
+        ("area", |p| p.area),
+    ];
+    let dict = PyDict::new(py);
+    for (name, field) in fields {
+        dict.set_item(name, rows.iter().map(field).collect::<Vec<f64>>().into_pyarray(py))?;
+    }
+    Ok(dict)
+}
+
+/// The bound of each neighbourhood measured.
+#[pyfunction]
+#[pyo3(signature = (x, n_components, graph, include_self, centers, n_jobs))]
+pub fn lower_bound<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    n_components: usize,
+    graph: Graph<'py>,
+    include_self: bool,
+    centers: Option<PyReadonlyArray1<'py, u32>>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (x, neighborhoods) = (x.values(), graph.neighborhoods()?);
+    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
+    let params = FaithfulnessParams { include_self, centers };
+    let work =
+        |m: &dyn Monitor| measure::lower_bound(&points("X", x, m)?, n_components, &neighborhoods, params, m);
+    Ok(run(py, n_jobs, work)?.into_pyarray(py))
+}

@@ -1,0 +1,85 @@
+//! `unbend::neighbors` for Python.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use unbend::{Knn, Monitor, Neighborhoods, Search, neighbors};
+
+use crate::array::{Graph, Matrix, points};
+use crate::run::run;
+
+type Parts<'py> = (Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
+fn parts(py: Python<'_>, knn: Knn) -> Parts<'_> {
+    let (indptr, indices) = knn.neighborhoods.into_parts();
+    (indptr.map(|p| p.into_pyarray(py)), indices.into_pyarray(py), knn.distances.into_pyarray(py))
+}
+
+fn search(name: &str) -> Search {
+    match name {
+        "tree" => Search::Tree,
+        "blocked" => Search::Blocked,
+        _ => Search::Auto,
+    }
+}
+
+/// (None, indices, distances) of the `k` nearest others.
+#[pyfunction]
+pub fn nearest<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    k: usize,
+    method: &str,
+    n_jobs: usize,
+) -> PyResult<Parts<'py>> {
+    let (values, search) = (x.values(), search(method));
+    let work = |m: &dyn Monitor| neighbors::nearest(&points("X", values, m)?, k, search, m);
+    Ok(parts(py, run(py, n_jobs, work)?))
+}
+
+/// (indptr, indices, distances) of all others within `radius`.
+#[pyfunction]
+pub fn within<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    radius: f64,
+    method: &str,
+    n_jobs: usize,
+) -> PyResult<Parts<'py>> {
+    let (values, search) = (x.values(), search(method));
+    let work = |m: &dyn Monitor| neighbors::within(&points("X", values, m)?, radius, search, m);
+    Ok(parts(py, run(py, n_jobs, work)?))
+}
+
+/// Raises if the graph is not valid.
+#[pyfunction]
+pub fn check_graph(graph: Graph<'_>) -> PyResult<()> {
+    graph.neighborhoods().map(drop)
+}
+
+/// (indptr, indices) of the reversed lists.
+#[pyfunction]
+pub fn reversed<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Lists<'py>> {
+    let neighborhoods = graph.neighborhoods()?;
+    Ok(lists(py, run(py, 0, |_| Ok(neighborhoods.reversed()))?))
+}
+
+/// (indptr, indices) of the undirected graph.
+#[pyfunction]
+pub fn symmetrized<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Lists<'py>> {
+    let neighborhoods = graph.neighborhoods()?;
+    Ok(lists(py, run(py, 0, |_| Ok(neighborhoods.symmetrized()))?))
+}
+
+/// The connected component of every point.
+#[pyfunction]
+pub fn components<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let neighborhoods = graph.neighborhoods()?;
+    Ok(run(py, 0, |_| Ok(neighborhoods.components()))?.into_pyarray(py))
+}
+
+type Lists<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>);
+
+fn lists<'py>(py: Python<'py>, neighborhoods: Neighborhoods<'static>) -> Lists<'py> {
+    let (indptr, indices) = neighborhoods.into_parts();
+    (indptr.unwrap_or_default().into_pyarray(py), indices.into_pyarray(py))
+}

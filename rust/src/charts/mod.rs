@@ -1,0 +1,13 @@
+//! What a neighbourhood looks like: its points about their mean, its tangent, and how well another
+//! set of points lies on it.
+//!
+//! `measure` and `embed` meet only here.
+
+mod local;
+mod procrustes;
+mod tangent;
+
+pub use local::Local;
+pub use procrustes::Alignment;
+pub use tangent::{Charts, Tangent, charts};
+pub(crate) use tangent::{check_components, check_lengths, members};

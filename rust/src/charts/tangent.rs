@@ -1,0 +1,189 @@
+//! Local principal components (Goldberg & Ritov, Lemma 1): the tangent of a neighbourhood.
+
+use super::local::Local;
+use crate::error::{Error, Result};
+use crate::linalg::{column, dot, symmetric_eigen};
+use crate::monitor::Monitor;
+use crate::neighbors::Neighborhoods;
+use crate::parallel::map_points;
+use crate::points::Points;
+
+/// P_i, Theta_i = H X_i P_i and what is left of the neighbourhood outside; reused without allocating.
+#[derive(Debug, Default, Clone)]
+pub struct Tangent {
+    /// Top-d principal directions, one a column of length `dim`.
+    pub basis: Vec<f64>,
+    /// The chart, point after point.
+    pub chart: Vec<f64>,
+    /// All squared singular values of H X_i, from the largest down.
+    pub spectrum: Vec<f64>,
+    /// |H X_i - H X_i P_i P_i'|^2, from the residuals themselves: the eigenvalues past the d-th would
+    /// lose what is smaller than 1e-16 of the neighbourhood.
+    pub residual: f64,
+    scatter: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl Tangent {
+    /// Finds the tangent of dimension `d` of points in dimension `q`. Cost: O(m q^2 + q^3) for m points.
+    #[inline(always)]
+    pub fn fit(&mut self, local: &Local, q: usize, d: usize) {
+        self.scatter.clear();
+        self.scatter.resize(q * q, 0.0);
+        for x in local.x.chunks_exact(q) {
+            for a in 0..q {
+                for b in 0..=a {
+                    self.scatter[a * q + b] += x[a] * x[b];
+                }
+            }
+        }
+        for a in 0..q {
+            for b in a + 1..q {
+                self.scatter[a * q + b] = self.scatter[b * q + a];
+            }
+        }
+        self.spectrum.resize(q, 0.0);
+        symmetric_eigen(&mut self.scatter, q, &mut self.spectrum, &mut self.scratch);
+        self.spectrum.iter_mut().for_each(|v| *v = v.max(0.0));
+        self.basis.clear();
+        self.basis.extend_from_slice(&self.scatter[..q * d]);
+        self.project(local, q, d);
+    }
+
+    #[inline(always)]
+    fn project(&mut self, local: &Local, q: usize, d: usize) {
+        self.chart.clear();
+        self.residual = 0.0;
+        let basis = &self.basis[..q * d];
+        for x in local.x.chunks_exact(q) {
+            let start = self.chart.len();
+            for j in 0..d {
+                self.chart.push(dot(column(basis, q, j), x));
+            }
+            if d < q {
+                let theta = &self.chart[start..start + d];
+                for a in 0..q {
+                    let inside = (0..d).fold(0.0, |sum, j| sum + theta[j] * basis[j * q + a]);
+                    self.residual += (x[a] - inside) * (x[a] - inside);
+                }
+            }
+        }
+    }
+}
+
+/// The local principal components of every neighbourhood.
+#[derive(Debug, Clone)]
+pub struct Charts {
+    /// Dimension of the data.
+    pub dim: usize,
+    /// Dimension of the charts.
+    pub n_components: usize,
+    /// P_i for each i: `dim` rows and `n_components` columns, row after row.
+    pub bases: Vec<f64>,
+    /// Theta_i for each i, point after point; neighbourhood i has its points in the order
+    /// (i, its neighbours) or, without itself, its neighbours.
+    pub charts: Vec<f64>,
+    /// The first `n_components` singular values of each H X_i.
+    pub singular_values: Vec<f64>,
+    /// The share of |H X_i|^2 outside the tangent; 0 where all points coincide.
+    pub residual_fractions: Vec<f64>,
+}
+
+/// Local PCA of all neighbourhoods, in parallel.
+///
+/// Cost: O(n (m q^2 + q^3)) for neighbourhoods of m points while q < m, else O(n m^2 q).
+/// Signs are fixed: the largest entry of each direction is positive.
+pub fn charts(
+    points: &Points,
+    neighborhoods: &Neighborhoods,
+    n_components: usize,
+    include_self: bool,
+    monitor: &dyn Monitor,
+) -> Result<Charts> {
+    let (q, d) = (points.dim(), n_components);
+    check_components(d, q)?;
+    check_lengths(points, "X", neighborhoods)?;
+    let pieces = map_points(
+        points.len(),
+        "charts",
+        monitor,
+        || (Local::default(), Tangent::default()),
+        |(local, tangent), i| {
+            local.load_reduced(points, members(neighborhoods, i, include_self), d);
+            tangent.fit(local, local.dim, d);
+            piece(local, tangent, q, d)
+        },
+    )?;
+    Ok(Charts {
+        dim: q,
+        n_components: d,
+        bases: pieces.iter().flat_map(|p| &p.basis).copied().collect(),
+        charts: pieces.iter().flat_map(|p| &p.chart).copied().collect(),
+        singular_values: pieces.iter().flat_map(|p| &p.singular_values).copied().collect(),
+        residual_fractions: pieces.iter().map(|p| p.residual_fraction).collect(),
+    })
+}
+
+/// The outcome for one neighbourhood.
+struct Piece {
+    basis: Vec<f64>,
+    chart: Vec<f64>,
+    singular_values: Vec<f64>,
+    residual_fraction: f64,
+}
+
+fn piece(local: &Local, tangent: &Tangent, q: usize, d: usize) -> Piece {
+    let mut basis = vec![0.0; q * d];
+    let mut chart = tangent.chart.clone();
+    let mut wide = vec![0.0; q];
+    for j in 0..d {
+        local.widen(column(&tangent.basis, local.dim, j), &mut wide);
+        let peak = wide.iter().fold(0.0f64, |peak, &v| if v.abs() > peak.abs() { v } else { peak });
+        let sign = if peak < 0.0 { -1.0 } else { 1.0 };
+        wide.iter().enumerate().for_each(|(row, v)| basis[row * d + j] = sign * v);
+        chart.iter_mut().skip(j).step_by(d).for_each(|v| *v *= sign);
+    }
+    Piece {
+        basis,
+        chart,
+        singular_values: tangent.spectrum[..d].iter().map(|v| v.sqrt()).collect(),
+        residual_fraction: if local.norm2 > 0.0 { tangent.residual / local.norm2 } else { 0.0 },
+    }
+}
+
+/// The points of neighbourhood `i`: itself first unless left out, then its neighbours.
+#[inline(always)]
+pub(crate) fn members<'a>(
+    neighborhoods: &'a Neighborhoods,
+    i: usize,
+    include_self: bool,
+) -> impl Iterator<Item = usize> + 'a {
+    let own = include_self.then_some(i);
+    own.into_iter().chain(neighborhoods.of(i).iter().map(|&j| j as usize))
+}
+
+pub(crate) fn check_components(n_components: usize, dim_in: usize) -> Result<()> {
+    if n_components == 0 {
+        return Err(Error::NoComponents);
+    }
+    if n_components > dim_in {
+        return Err(Error::TooManyComponents { n_components, dim_in });
+    }
+    Ok(())
+}
+
+pub(crate) fn check_lengths(
+    points: &Points,
+    name: &'static str,
+    neighborhoods: &Neighborhoods,
+) -> Result<()> {
+    if points.len() == neighborhoods.len() {
+        return Ok(());
+    }
+    Err(Error::LengthMismatch {
+        left: name,
+        left_len: points.len(),
+        right: "the neighbourhood graph",
+        right_len: neighborhoods.len(),
+    })
+}

@@ -1,0 +1,33 @@
+//! Flatten manifolds without stretching them, and measure how faithful any embedding is.
+//!
+//! A *faithful* embedding shows every neighbourhood of the data moved and rotated, not stretched
+//! (Goldberg & Ritov 2009, *Local Procrustes for manifold embedding*).
+//!
+//! | room | what |
+//! |---|---|
+//! | [`points`] | borrowed, checked arrays |
+//! | [`neighbors`] | who is near whom |
+//! | [`charts`] | what a neighbourhood looks like |
+//! | [`measure`] | how faithful an embedding is |
+//! | [`synthetic`] | data with true coordinates |
+//! | [`linalg`] | small dense kernels |
+//! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |
+//!
+//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`. Results are
+//! the same bits for any number of threads.
+
+pub mod charts;
+pub mod error;
+pub mod linalg;
+pub mod measure;
+pub mod monitor;
+pub mod neighbors;
+pub mod parallel;
+pub mod points;
+pub mod rng;
+pub mod synthetic;
+
+pub use error::{Error, Result};
+pub use monitor::{Monitor, Unmonitored};
+pub use neighbors::{Knn, Neighborhoods, Search};
+pub use points::Points;

@@ -1,0 +1,72 @@
+//! Small dense kernels: an island that knows nothing of points, neighbours or Python.
+//!
+//! Matrices are flat slices, column after column. Loops take their sizes as arguments and are inlined,
+//! so that a caller with constant sizes gets unrolled code from the same source. Nothing allocates
+//! except the eigenvalues of matrices larger than 4 x 4.
+
+mod eigen;
+mod orthogonal;
+mod singular;
+
+pub use eigen::symmetric_eigen;
+pub use orthogonal::orthogonal_factor;
+pub use singular::singular_values;
+
+/// Products of two slices, summed in eight lanes so that the loop vectorises; the order is fixed.
+#[inline(always)]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    if a.len() < LANES {
+        return a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + x * y);
+    }
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).fold(0.0, |sum, (x, y)| sum + x * y)
+}
+
+/// Column `j` of a matrix with `rows` rows.
+#[inline(always)]
+pub fn column(matrix: &[f64], rows: usize, j: usize) -> &[f64] {
+    &matrix[j * rows..(j + 1) * rows]
+}
+
+/// Columns `i < j` of a matrix with `rows` rows, both to be written.
+#[inline(always)]
+fn two_columns(matrix: &mut [f64], rows: usize, i: usize, j: usize) -> (&mut [f64], &mut [f64]) {
+    let (left, right) = matrix.split_at_mut(j * rows);
+    (&mut left[i * rows..(i + 1) * rows], &mut right[..rows])
+}
+
+/// (x, y) <- (c x - s y, s x + c y), entry by entry.
+#[inline(always)]
+fn rotate(x: &mut [f64], y: &mut [f64], c: f64, s: f64) {
+    for (x, y) in x.iter_mut().zip(y) {
+        (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+    }
+}
+
+/// Length of (x, y). Entries here are scaled, so the guards of `hypot` are not needed, nor their cost.
+#[inline(always)]
+fn norm(x: f64, y: f64) -> f64 {
+    (x * x + y * y).sqrt()
+}
+
+/// Cosine and sine of the smaller of the two rotations that make [[a, g], [g, b]] diagonal.
+#[inline(always)]
+fn jacobi_rotation(a: f64, g: f64, b: f64) -> (f64, f64) {
+    let zeta = (b - a) / (2.0 * g);
+    let t = zeta.signum() / (zeta.abs() + norm(zeta, 1.0));
+    let c = 1.0 / norm(t, 1.0);
+    (c, c * t)
+}
+
+/// The largest absolute entry.
+#[inline(always)]
+fn largest(matrix: &[f64]) -> f64 {
+    matrix.iter().fold(0.0, |largest, v| v.abs().max(largest))
+}

@@ -1,0 +1,65 @@
+//! Singular values by one-sided Jacobi rotations (Hestenes): simple, always convergent, and accurate
+//! to full relative precision for badly scaled columns.
+
+use super::{column, dot, jacobi_rotation, largest, norm, rotate, two_columns};
+
+/// Sweeps after which the rotations stop; they need fewer than ten.
+const SWEEPS: usize = 40;
+
+/// Makes the `columns` columns of `z` orthogonal by rotations, and applies the same to those of `v`,
+/// which may be empty.
+///
+/// Afterwards the norms of the columns of z are its singular values, in no order. The entries of z
+/// must not exceed 1 by much: callers scale.
+#[inline(always)]
+pub fn orthogonalize(z: &mut [f64], rows: usize, columns: usize, v: &mut [f64]) {
+    let v_rows = v.len() / columns;
+    for _ in 0..SWEEPS {
+        let mut rotated = false;
+        for i in 0..columns {
+            for j in i + 1..columns {
+                let (x, y) = (column(z, rows, i), column(z, rows, j));
+                let (a, g, b) = (dot(x, x), dot(x, y), dot(y, y));
+                if g.abs() <= f64::EPSILON * (a * b).sqrt() || g.abs() < 1e-300 {
+                    continue;
+                }
+                rotated = true;
+                let (c, s) = jacobi_rotation(a, g, b);
+                let (x, y) = two_columns(z, rows, i, j);
+                rotate(x, y, c, s);
+                let (x, y) = two_columns(v, v_rows, i, j);
+                rotate(x, y, c, s);
+            }
+        }
+        if !rotated {
+            break;
+        }
+    }
+}
+
+/// The singular values of the rows x columns matrix `z`, in no order; `z` is destroyed.
+///
+/// Two by two is a closed form: s1 + s2 and s1 - s2 are the norms of the rotation-like and the
+/// reflection-like part, and s1 s2 = |det|.
+#[inline(always)]
+pub fn singular_values(z: &mut [f64], rows: usize, columns: usize, values: &mut [f64]) {
+    let scale = largest(z);
+    if scale == 0.0 {
+        values[..columns].fill(0.0);
+        return;
+    }
+    z.iter_mut().for_each(|v| *v /= scale);
+    if rows == 2 && columns == 2 {
+        let turning = norm(z[0] + z[3], z[1] - z[2]);
+        let flipping = norm(z[0] - z[3], z[1] + z[2]);
+        values[0] = (turning + flipping) / 2.0;
+        values[1] = (z[0] * z[3] - z[1] * z[2]).abs() / values[0];
+    } else {
+        orthogonalize(z, rows, columns, &mut []);
+        for j in 0..columns {
+            let z = column(z, rows, j);
+            values[j] = dot(z, z).sqrt();
+        }
+    }
+    values[..columns].iter_mut().for_each(|v| *v *= scale);
+}

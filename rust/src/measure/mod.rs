@@ -1,0 +1,5 @@
+//! How faithful an embedding is.
+
+mod procrustes;
+
+pub use procrustes::{Faithfulness, FaithfulnessParams, PerPoint, faithfulness, lower_bound};

@@ -1,0 +1,384 @@
+//! Exact neighbours of wide data: blocked matrix products propose, exact distances decide.
+//!
+//! |x - y|^2 = |x|^2 + |y|^2 - 2 x.y turns the search into one large product, done in single precision
+//! on centred data, each pair of blocks once for both sides. Every point keeps a few more candidates
+//! than it needs; their distances are recomputed exactly. The rounding of the products is bounded, so
+//! a point either has a proof that nothing else can be among its neighbours, or goes into a second
+//! sweep in double precision that looks at everything the bound cannot exclude. The result is that of
+//! the double loop, to the last bit.
+//!
+//! Cost: about n^2 q / 2 multiplications, O(n k) memory and two blocks for each thread.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, LinalgScalar};
+use rayon::prelude::*;
+
+use super::candidates::{Candidates, Collector, Within};
+use super::{Knn, Neighborhoods};
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::points::{Coordinate, Points};
+
+/// Points in a block: a tile of products fits the second-level cache.
+const BLOCK: usize = 512;
+
+/// Candidates kept beyond `k`.
+const SPARE: usize = 8;
+
+const STAGE: &str = "neighbors";
+
+/// A type in which products are computed.
+trait Precision: LinalgScalar + Coordinate {
+    /// Half the distance from 1 to the next number.
+    const UNIT: f64;
+
+    fn rounded(value: f64) -> Self;
+
+    /// A bound of the error of a computed squared distance, over |x|^2 + |y|^2, in dimension `dim`:
+    /// dim roundings in the product, and a few more for the entries, the norms and the sums.
+    fn error(dim: usize) -> f64 {
+        1.1 * (dim + 16) as f64 * Self::UNIT
+    }
+}
+
+impl Precision for f32 {
+    const UNIT: f64 = f32::EPSILON as f64 / 2.0;
+
+    fn rounded(value: f64) -> Self {
+        value as f32
+    }
+}
+
+impl Precision for f64 {
+    const UNIT: f64 = f64::EPSILON / 2.0;
+
+    fn rounded(value: f64) -> Self {
+        value
+    }
+}
+
+/// The `k` nearest others of every point; ties go to the lower index.
+pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Knn> {
+    let n = points.len();
+    let frame = Frame::of(points, monitor)?;
+    let proposals = propose(&frame, k, monitor)?;
+    let mut found: Vec<(Candidates, bool)> = proposals
+        .into_par_iter()
+        .enumerate()
+        .map(|(i, proposed)| {
+            monitor.check()?;
+            Ok(frame.decide(i, &proposed, k))
+        })
+        .collect::<Result<_>>()?;
+    let open: Vec<u32> = (0..n as u32).filter(|&i| !found[i as usize].1).collect();
+    let lists =
+        open.iter().map(|&i| std::mem::replace(&mut found[i as usize].0, Candidates::new(1))).collect();
+    for (&i, list) in open.iter().zip(recheck(&frame, &open, lists, monitor)?) {
+        found[i as usize].0 = list;
+    }
+    let mut indices = Vec::with_capacity(n * k);
+    let mut distances = Vec::with_capacity(n * k);
+    for (d2, id) in found.iter().flat_map(|(list, _)| list.sorted()) {
+        indices.push(id);
+        distances.push(d2.sqrt());
+    }
+    Ok(Knn { neighborhoods: Neighborhoods::fixed(k, indices), distances })
+}
+
+/// All others within `radius` of every point, nearest first.
+pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
+    let frame = Frame::of(points, monitor)?;
+    let all: Vec<u32> = (0..points.len() as u32).collect();
+    let lists = all.iter().map(|&i| Within::of(i, radius)).collect();
+    let mut lists = recheck(&frame, &all, lists, monitor)?;
+    let rows: Vec<_> = lists.iter_mut().map(Within::take).collect();
+    Ok(Knn::from_rows(&rows))
+}
+
+/// Coordinates in which products lose least: centred, and scaled so that no square overflows.
+struct Frame<'a> {
+    points: Points<'a>,
+    mean: Vec<f64>,
+    /// A power of two, so that scaling is exact.
+    scale: f64,
+}
+
+impl<'a> Frame<'a> {
+    fn of(points: &Points<'a>, monitor: &dyn Monitor) -> Result<Self> {
+        let (n, q) = (points.len(), points.dim());
+        let mut mean = vec![0.0; q];
+        let mut row = vec![0.0; q];
+        for i in 0..n {
+            if i % BLOCK == 0 {
+                monitor.check()?;
+            }
+            points.copy_row(i, &mut row);
+            mean.iter_mut().zip(&row).for_each(|(m, v)| *m += v / n as f64);
+        }
+        let mut largest = 0.0f64;
+        for i in 0..n {
+            if i % BLOCK == 0 {
+                monitor.check()?;
+            }
+            points.copy_row(i, &mut row);
+            largest = row.iter().zip(&mean).fold(largest, |l, (v, m)| l.max((v - m).abs()));
+        }
+        let scale = if largest > 0.0 { (-largest.log2().ceil()).clamp(-1000.0, 1000.0).exp2() } else { 1.0 };
+        Ok(Frame { points: *points, mean, scale })
+    }
+
+    fn blocks(&self) -> usize {
+        self.points.len().div_ceil(BLOCK)
+    }
+
+    fn ids(&self, block: usize) -> Vec<u32> {
+        let start = block * BLOCK;
+        (start as u32..(start + BLOCK).min(self.points.len()) as u32).collect()
+    }
+
+    /// The points `ids` in this frame and this precision.
+    fn block<T: Precision>(&self, ids: Vec<u32>) -> Block<T> {
+        let q = self.points.dim();
+        let mut row = vec![0.0; q];
+        let mut values = Array2::from_elem((ids.len(), q), T::default());
+        let mut norms = Vec::with_capacity(ids.len());
+        for (&id, mut out) in ids.iter().zip(values.rows_mut()) {
+            self.points.copy_row(id as usize, &mut row);
+            let mut norm = 0.0;
+            for ((o, v), m) in out.iter_mut().zip(&row).zip(&self.mean) {
+                *o = T::rounded((v - m) * self.scale);
+                let rounded: f64 = (*o).into();
+                norm += rounded * rounded;
+            }
+            norms.push(T::rounded(norm));
+        }
+        Block { ids, values, norms }
+    }
+
+    /// The exact `k` nearest of the proposed candidates of point `i`, and whether they are proved to be
+    /// the `k` nearest of all.
+    fn decide(&self, i: usize, proposed: &Proposed, k: usize) -> (Candidates, bool) {
+        let q = self.points.dim();
+        let (mut own, mut other) = (vec![0.0; q], vec![0.0; q]);
+        self.points.copy_row(i, &mut own);
+        let mut list = Candidates::new(k);
+        list.restart(i as u32);
+        for (_, id) in proposed.list.sorted().filter(|&(_, id)| id != u32::MAX) {
+            self.points.copy_row(id as usize, &mut other);
+            list.offer(squared_distance(&own, &other), id);
+        }
+        // Everything left out was computed to be at least `farthest` away. A point much farther from
+        // the centre than this one cannot be a neighbour anyway, so |y| is bounded too.
+        let needed = list.bound() * self.scale * self.scale;
+        let farthest = proposed.list.bound();
+        let reach = proposed.norm.sqrt() + needed.sqrt();
+        let slack = f32::error(q) * (proposed.norm + reach * reach);
+        let complete = proposed.list.sorted().any(|(_, id)| id == u32::MAX); // it kept all there are
+        (list, complete || farthest - slack > needed * (1.0 + 1e-9))
+    }
+}
+
+/// Some points, ready to be multiplied.
+struct Block<T> {
+    ids: Vec<u32>,
+    values: Array2<T>,
+    norms: Vec<T>,
+}
+
+fn multiply<T: Precision>(left: &Block<T>, right: &Block<T>) -> Array2<T> {
+    let mut products = Array2::from_elem((left.ids.len(), right.ids.len()), T::default());
+    general_mat_mul(T::one(), &left.values, &right.values.t(), T::zero(), &mut products);
+    products
+}
+
+/// The candidates of one point by computed distance, and its own squared norm.
+struct Proposed {
+    list: Candidates,
+    norm: f64,
+}
+
+/// The proposals of a block, with what a product must reach to enter: for point `i`,
+/// |y|^2 - 2 x.y must not exceed the farthest candidate less |x|^2.
+struct Shelf {
+    proposed: Vec<Proposed>,
+    threshold: Vec<f32>,
+}
+
+impl Shelf {
+    fn offer(&mut self, at: usize, computed: f32, id: u32) {
+        let Proposed { list, norm } = &mut self.proposed[at];
+        list.offer(f64::from(computed) + *norm, id);
+        self.threshold[at] = (list.bound() - *norm) as f32;
+    }
+}
+
+/// For every point the `k` nearest by single-precision products, and a few more.
+fn propose(frame: &Frame, k: usize, monitor: &dyn Monitor) -> Result<Vec<Proposed>> {
+    let keep = (k + SPARE).min(frame.points.len() - 1);
+    let blocks = frame.blocks();
+    let shelves: Vec<Mutex<Shelf>> = (0..blocks)
+        .into_par_iter()
+        .map(|b| {
+            let block = frame.block::<f32>(frame.ids(b));
+            let proposed: Vec<_> = block
+                .ids
+                .iter()
+                .zip(&block.norms)
+                .map(|(&id, &norm)| {
+                    let mut list = Candidates::new(keep);
+                    list.restart(id);
+                    Proposed { list, norm: norm.into() }
+                })
+                .collect();
+            Mutex::new(Shelf { threshold: vec![f32::MAX; proposed.len()], proposed })
+        })
+        .collect();
+    let pairs: Vec<(usize, usize)> = (0..blocks).flat_map(|a| (a..blocks).map(move |b| (a, b))).collect();
+    let done = std::sync::atomic::AtomicUsize::new(0);
+    pairs.par_iter().try_for_each(|&(a, b)| {
+        monitor.check()?;
+        let left = frame.block::<f32>(frame.ids(a));
+        if a == b {
+            let products = multiply(&left, &left);
+            offer_tile(&left, &left, &products, &mut lock(&shelves[a]), None);
+        } else {
+            let right = frame.block::<f32>(frame.ids(b));
+            let products = multiply(&left, &right);
+            // always the lower block first: no two threads can wait for each other
+            let mut first = lock(&shelves[a]);
+            let mut second = lock(&shelves[b]);
+            offer_tile(&left, &right, &products, &mut first, Some(&mut second));
+        }
+        let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        monitor.progress(STAGE, done, pairs.len());
+        Ok(())
+    })?;
+    Ok(shelves
+        .into_iter()
+        .flat_map(|shelf| shelf.into_inner().unwrap_or_else(PoisonError::into_inner).proposed)
+        .collect())
+}
+
+fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Offers a tile of products to the points of its rows, and to those of its columns if they are others.
+fn offer_tile(
+    left: &Block<f32>,
+    right: &Block<f32>,
+    products: &Array2<f32>,
+    rows: &mut Shelf,
+    mut columns: Option<&mut Shelf>,
+) {
+    const LANES: usize = 16;
+    for (i, products) in products.outer_iter().enumerate() {
+        let Some(products) = products.to_slice() else { continue }; // standard layout: always a slice
+        for (c, chunk) in products.chunks(LANES).enumerate() {
+            let start = c * LANES;
+            let norms = &right.norms[start..start + chunk.len()];
+            if reaches(chunk, norms, rows.threshold[i]) {
+                for (o, (&product, &norm)) in chunk.iter().zip(norms).enumerate() {
+                    let computed = norm - 2.0 * product;
+                    if computed <= rows.threshold[i] {
+                        rows.offer(i, computed, right.ids[start + o]);
+                    }
+                }
+            }
+            let Some(columns) = columns.as_deref_mut() else { continue };
+            let norm = left.norms[i];
+            if any_reaches(chunk, norm, &columns.threshold[start..start + chunk.len()]) {
+                for (o, &product) in chunk.iter().enumerate() {
+                    let computed = norm - 2.0 * product;
+                    if computed <= columns.threshold[start + o] {
+                        columns.offer(start + o, computed, left.ids[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether any point with these norms and products comes within `threshold`. No early exit: it vectorises.
+#[inline]
+fn reaches(products: &[f32], norms: &[f32], threshold: f32) -> bool {
+    products.iter().zip(norms).fold(false, |any, (&p, &norm)| any | (norm - 2.0 * p <= threshold))
+}
+
+/// The same with one norm and many thresholds.
+#[inline]
+fn any_reaches(products: &[f32], norm: f32, thresholds: &[f32]) -> bool {
+    products.iter().zip(thresholds).fold(false, |any, (&p, &t)| any | (norm - 2.0 * p <= t))
+}
+
+/// Completes the lists of the points `ids` with everything that double-precision products cannot exclude.
+fn recheck<C: Collector + Send>(
+    frame: &Frame,
+    ids: &[u32],
+    lists: Vec<C>,
+    monitor: &dyn Monitor,
+) -> Result<Vec<C>> {
+    let mut lists = lists;
+    let done = std::sync::atomic::AtomicUsize::new(0);
+    // Few points share a block when few are left, so that every thread has one.
+    let size = ids.len().div_ceil(rayon::current_num_threads()).clamp(1, BLOCK / 4);
+    ids.par_chunks(size).zip(lists.par_chunks_mut(size)).try_for_each(|(ids, lists)| {
+        let left = frame.block::<f64>(ids.to_vec());
+        for b in 0..frame.blocks() {
+            monitor.check()?;
+            let right = frame.block::<f64>(frame.ids(b));
+            let products = multiply(&left, &right);
+            for (i, list) in lists.iter_mut().enumerate() {
+                recheck_row(frame, &left, i, &right, &products, list);
+            }
+        }
+        let done = done.fetch_add(ids.len(), std::sync::atomic::Ordering::Relaxed) + ids.len();
+        monitor.progress(STAGE, done, frame.points.len());
+        Ok(())
+    })?;
+    Ok(lists)
+}
+
+fn recheck_row<C: Collector>(
+    frame: &Frame,
+    left: &Block<f64>,
+    i: usize,
+    right: &Block<f64>,
+    products: &Array2<f64>,
+    list: &mut C,
+) {
+    let q = frame.points.dim();
+    let error = f64::error(q);
+    let (mut own, mut other) = (vec![0.0; q], vec![0.0; q]);
+    frame.points.copy_row(left.ids[i] as usize, &mut own);
+    for (j, &id) in right.ids.iter().enumerate() {
+        let norms = left.norms[i] + right.norms[j];
+        let at_least = norms - 2.0 * products[[i, j]] - error * norms;
+        let (bound, last) = list.reach();
+        // With many copies of one point the list soon holds nothing but zeros: only lower indices matter.
+        if at_least > bound * frame.scale * frame.scale || (bound == 0.0 && id >= last) {
+            continue;
+        }
+        frame.points.copy_row(id as usize, &mut other);
+        list.offer(squared_distance(&own, &other), id);
+    }
+}
+
+/// Squared distance, summed in the order in which the kd-tree sums it while data are narrow.
+fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    if a.len() <= super::kdtree::WIDEST {
+        return a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + (x - y) * (x - y));
+    }
+    let mut sums = [0.0; LANES];
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..LANES {
+            sums[lane] += (a[lane] - b[lane]) * (a[lane] - b[lane]);
+        }
+    }
+    let rest = a_rest.iter().zip(b_rest).fold(0.0, |sum, (x, y)| sum + (x - y) * (x - y));
+    sums.iter().sum::<f64>() + rest
+}

@@ -1,0 +1,117 @@
+//! What a query keeps of the points it meets.
+//!
+//! Order is by (squared distance, index) everywhere, so that ties go to the lower index whatever the
+//! order in which points are met.
+
+/// Collects the points that a search offers to one query.
+pub trait Collector {
+    /// Nothing farther than this squared distance is needed, and at just this distance nothing with
+    /// this index or a higher one.
+    fn reach(&self) -> (f64, u32);
+
+    /// The distance alone.
+    fn bound(&self) -> f64 {
+        self.reach().0
+    }
+
+    /// Takes a point at squared distance `d2`, if it is needed.
+    fn offer(&mut self, d2: f64, id: u32);
+
+    /// Forgets everything; the next query is point `own`, which is not its own neighbour.
+    fn restart(&mut self, own: u32);
+}
+
+/// The `k` nearest so far, nearest first.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    own: u32,
+    d2: Vec<f64>,
+    id: Vec<u32>,
+}
+
+impl Candidates {
+    /// Room for `k`, at least 1.
+    pub fn new(k: usize) -> Self {
+        Candidates { own: u32::MAX, d2: vec![f64::MAX; k], id: vec![u32::MAX; k] }
+    }
+
+    /// (squared distance, index), nearest first.
+    pub fn sorted(&self) -> impl Iterator<Item = (f64, u32)> + '_ {
+        self.d2.iter().copied().zip(self.id.iter().copied())
+    }
+}
+
+impl Collector for Candidates {
+    #[inline]
+    fn reach(&self) -> (f64, u32) {
+        let last = self.d2.len() - 1;
+        (self.d2[last], self.id[last])
+    }
+
+    #[inline]
+    fn offer(&mut self, d2: f64, id: u32) {
+        let after = |i: usize| (self.d2[i], self.id[i]) > (d2, id);
+        let mut place = self.d2.len();
+        while place > 0 && after(place - 1) {
+            place -= 1;
+        }
+        let known = place > 0 && self.id[place - 1] == id; // a sweep may meet a point again
+        if place == self.d2.len() || known || id == self.own {
+            return;
+        }
+        let last = self.d2.len() - 1;
+        self.d2.copy_within(place..last, place + 1);
+        self.id.copy_within(place..last, place + 1);
+        self.d2[place] = d2;
+        self.id[place] = id;
+    }
+
+    fn restart(&mut self, own: u32) {
+        self.own = own;
+        self.d2.fill(f64::MAX);
+        self.id.fill(u32::MAX);
+    }
+}
+
+/// Everything within a radius.
+#[derive(Debug, Clone)]
+pub struct Within {
+    own: u32,
+    radius: f64,
+    /// The square of the radius, rounded up so far that no point within it is lost.
+    bound: f64,
+    found: Vec<(f64, u32)>,
+}
+
+impl Within {
+    /// Keeps points at distance `radius` or less of point `own`.
+    pub fn of(own: u32, radius: f64) -> Self {
+        let bound = radius * radius * (1.0 + 4.0 * f64::EPSILON) + f64::MIN_POSITIVE;
+        Within { own, radius, bound, found: Vec::new() }
+    }
+
+    /// Gives away what was found as (distance, index), nearest first.
+    pub fn take(&mut self) -> Vec<(f64, u32)> {
+        let mut found = std::mem::take(&mut self.found);
+        found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        found
+    }
+}
+
+impl Collector for Within {
+    fn reach(&self) -> (f64, u32) {
+        (self.bound, u32::MAX)
+    }
+
+    fn offer(&mut self, d2: f64, id: u32) {
+        let distance = d2.sqrt();
+        if id != self.own && distance <= self.radius {
+            self.found.push((distance, id));
+        }
+    }
+
+    fn restart(&mut self, own: u32) {
+        self.own = own;
+        self.found.clear();
+    }
+}

@@ -1,0 +1,267 @@
+//! The neighbourhoods of all points, and the graph they span.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// For every point its neighbours, nearest first and without the point itself.
+///
+/// One flat list of indices. All neighbourhoods have the same size, or a row pointer says where each
+/// begins. The lists may be borrowed, so that a caller's arrays are used where they lie.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighborhoods<'a> {
+    indices: Cow<'a, [u32]>,
+    layout: Layout<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Layout<'a> {
+    /// `k` neighbours each.
+    Fixed(usize),
+    /// Neighbourhood `i` is `indices[indptr[i]..indptr[i + 1]]`.
+    Ragged(Cow<'a, [i64]>),
+}
+
+/// Neighbourhoods with the distance to every neighbour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Knn {
+    /// Who the neighbours are.
+    pub neighborhoods: Neighborhoods<'static>,
+    /// How far each is, in the same order.
+    pub distances: Vec<f64>,
+}
+
+impl Knn {
+    pub(super) fn from_rows(rows: &[Vec<(f64, u32)>]) -> Self {
+        let indices = rows.iter().flatten().map(|&(_, id)| id).collect();
+        let distances = rows.iter().flatten().map(|&(d, _)| d).collect();
+        Knn {
+            neighborhoods: Neighborhoods::ragged(row_pointer(rows.iter().map(Vec::len)), indices),
+            distances,
+        }
+    }
+}
+
+impl<'a> Neighborhoods<'a> {
+    /// `k` neighbours each, known to be valid.
+    pub(crate) fn fixed(k: usize, indices: Vec<u32>) -> Self {
+        Neighborhoods { indices: Cow::Owned(indices), layout: Layout::Fixed(k) }
+    }
+
+    /// Any sizes, known to be valid.
+    pub(crate) fn ragged(indptr: Vec<i64>, indices: Vec<u32>) -> Self {
+        Neighborhoods { indices: Cow::Owned(indices), layout: Layout::Ragged(Cow::Owned(indptr)) }
+    }
+
+    /// Neighbourhoods of `k` points each from a flat list, checked.
+    ///
+    /// ```
+    /// use unbend::Neighborhoods;
+    /// let ring = Neighborhoods::from_fixed(2, vec![1, 2, 0, 2, 0, 1]).unwrap();
+    /// assert_eq!(ring.of(1), [0, 2]);
+    /// let error = Neighborhoods::from_fixed(1, vec![1, 5]).unwrap_err();
+    /// assert_eq!(error.to_string(), "neighbour 5 of point 1 is out of range: there are 2 points");
+    /// ```
+    pub fn from_fixed(k: usize, indices: impl Into<Cow<'a, [u32]>>) -> Result<Self> {
+        let indices = indices.into();
+        if k == 0 {
+            return Err(Error::NoNeighbors);
+        }
+        if indices.len() % k != 0 {
+            return Err(Error::LengthMismatch {
+                left: "indices",
+                left_len: indices.len(),
+                right: "a multiple of n_neighbors",
+                right_len: k,
+            });
+        }
+        Neighborhoods { indices, layout: Layout::Fixed(k) }.checked()
+    }
+
+    /// Neighbourhoods of any sizes from a row pointer and a flat list, checked.
+    pub fn from_ragged(
+        indptr: impl Into<Cow<'a, [i64]>>,
+        indices: impl Into<Cow<'a, [u32]>>,
+    ) -> Result<Self> {
+        let (indptr, indices) = (indptr.into(), indices.into());
+        check_indptr(&indptr, indices.len())?;
+        Neighborhoods { indices, layout: Layout::Ragged(indptr) }.checked()
+    }
+
+    /// Every neighbour exists, is not the point itself and is listed once.
+    fn checked(self) -> Result<Self> {
+        let n = self.len();
+        let bad = (0..n).into_par_iter().find_map_first(|point| bad_neighbor(point, self.of(point), n));
+        match bad {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    /// How many neighbourhoods, one for each point.
+    #[allow(clippy::len_without_is_empty)] // a graph of no points has no use for the question
+    pub fn len(&self) -> usize {
+        match &self.layout {
+            Layout::Fixed(k) => self.indices.len() / k,
+            Layout::Ragged(indptr) => indptr.len() - 1,
+        }
+    }
+
+    /// The neighbours of point `i`.
+    #[inline]
+    pub fn of(&self, i: usize) -> &[u32] {
+        match &self.layout {
+            Layout::Fixed(k) => &self.indices[i * k..(i + 1) * k],
+            Layout::Ragged(indptr) => &self.indices[indptr[i] as usize..indptr[i + 1] as usize],
+        }
+    }
+
+    /// All neighbours, neighbourhood after neighbourhood.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The size of all neighbourhoods, if it is one.
+    pub fn fixed_size(&self) -> Option<usize> {
+        match self.layout {
+            Layout::Fixed(k) => Some(k),
+            Layout::Ragged(_) => None,
+        }
+    }
+
+    /// The size of the largest neighbourhood.
+    pub fn largest(&self) -> usize {
+        match self.layout {
+            Layout::Fixed(k) => k,
+            Layout::Ragged(_) => (0..self.len()).map(|i| self.of(i).len()).max().unwrap_or(0),
+        }
+    }
+
+    /// Gives away (row pointer, indices); the row pointer is `None` when all sizes are the same.
+    pub fn into_parts(self) -> (Option<Vec<i64>>, Vec<u32>) {
+        let indptr = match self.layout {
+            Layout::Fixed(_) => None,
+            Layout::Ragged(indptr) => Some(indptr.into_owned()),
+        };
+        (indptr, self.indices.into_owned())
+    }
+
+    /// For every point the points that list it, in rising order.
+    ///
+    /// ```
+    /// use unbend::Neighborhoods;
+    /// let star = Neighborhoods::from_fixed(1, vec![1, 0, 0]).unwrap();
+    /// assert_eq!(star.reversed().of(0), [1, 2]);
+    /// ```
+    pub fn reversed(&self) -> Neighborhoods<'static> {
+        let mut sizes = vec![0usize; self.len()];
+        for &j in self.indices() {
+            sizes[j as usize] += 1;
+        }
+        let indptr = row_pointer(sizes.into_iter());
+        let mut next: Vec<usize> = indptr.iter().map(|&p| p as usize).collect();
+        let mut indices = vec![0; self.indices().len()];
+        for i in 0..self.len() {
+            for &j in self.of(i) {
+                indices[next[j as usize]] = i as u32;
+                next[j as usize] += 1;
+            }
+        }
+        Neighborhoods::ragged(indptr, indices)
+    }
+
+    /// The undirected graph: `j` beside `i` when either lists the other, in rising order.
+    pub fn symmetrized(&self) -> Neighborhoods<'static> {
+        let reversed = self.reversed();
+        let rows: Vec<Vec<u32>> = (0..self.len())
+            .into_par_iter()
+            .map(|i| {
+                let mut row = [self.of(i), reversed.of(i)].concat();
+                row.sort_unstable();
+                row.dedup();
+                row
+            })
+            .collect();
+        let indptr = row_pointer(rows.iter().map(Vec::len));
+        Neighborhoods::ragged(indptr, rows.concat())
+    }
+
+    /// The connected component of every point in the undirected graph, numbered by their first points.
+    pub fn components(&self) -> Vec<u32> {
+        let mut parent: Vec<u32> = (0..self.len() as u32).collect();
+        for i in 0..self.len() {
+            for &j in self.of(i) {
+                let (a, b) = (root(&mut parent, i as u32), root(&mut parent, j));
+                parent[a.max(b) as usize] = a.min(b);
+            }
+        }
+        let mut labels = vec![0; self.len()];
+        let mut count = 0;
+        for i in 0..self.len() {
+            let top = root(&mut parent, i as u32) as usize;
+            if top == i {
+                labels[i] = count;
+                count += 1;
+            } else {
+                labels[i] = labels[top]; // a root is the lowest of its component, so it has its label
+            }
+        }
+        labels
+    }
+}
+
+/// The representative of `i`, halving the path to it.
+fn root(parent: &mut [u32], mut i: u32) -> u32 {
+    while parent[i as usize] != i {
+        parent[i as usize] = parent[parent[i as usize] as usize];
+        i = parent[i as usize];
+    }
+    i
+}
+
+fn row_pointer(sizes: impl Iterator<Item = usize>) -> Vec<i64> {
+    let mut end = 0;
+    std::iter::once(0)
+        .chain(sizes.map(|size| {
+            end += size as i64;
+            end
+        }))
+        .collect()
+}
+
+fn check_indptr(indptr: &[i64], len: usize) -> Result<()> {
+    let bad = |position: usize, reason: String| Err(Error::BadIndptr { position, reason });
+    if indptr.len() < 2 {
+        return bad(0, format!("it has {} entries, at least 2 are needed", indptr.len()));
+    }
+    if indptr[0] != 0 {
+        return bad(0, format!("it starts at {}, not 0", indptr[0]));
+    }
+    if let Some(i) = (1..indptr.len()).find(|&i| indptr[i] < indptr[i - 1]) {
+        return bad(i, format!("it falls from {} to {}", indptr[i - 1], indptr[i]));
+    }
+    let last = indptr.len() - 1;
+    if indptr[last] != len as i64 {
+        return bad(last, format!("it ends at {}, but there are {len} indices", indptr[last]));
+    }
+    Ok(())
+}
+
+fn bad_neighbor(point: usize, neighbors: &[u32], n: usize) -> Option<Error> {
+    const SHORT: usize = 32;
+    if let Some(&j) = neighbors.iter().find(|&&j| j as usize >= n) {
+        return Some(Error::NeighborOutOfRange { point, neighbor: j as usize, n });
+    }
+    let repeated = if let Some(&own) = neighbors.iter().find(|&&j| j as usize == point) {
+        Some(own)
+    } else if neighbors.len() <= SHORT {
+        (1..neighbors.len()).find(|&i| neighbors[..i].contains(&neighbors[i])).map(|i| neighbors[i])
+    } else {
+        let mut sorted = neighbors.to_vec();
+        sorted.sort_unstable();
+        sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+    };
+    repeated.map(|j| Error::RepeatedNeighbor { point, neighbor: j as usize })
+}

@@ -1,0 +1,458 @@
+//! Exact neighbours of narrow data: a median-split kd-tree (Friedman, Bentley & Finkel 1977) asked leaf by leaf.
+//!
+//! All points ask at once, so the points of one leaf walk the tree together: one traversal serves
+//! [`LEAF`] queries, and every leaf they reach is scanned from cache. Coordinates of a leaf lie one
+//! dimension after another, so a scan is a plain vector loop in any dimension.
+//!
+//! Cost: O(n log n) to build; about O(n k log n) to search while the data are narrow.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use ndarray::ArrayView2;
+use rayon::prelude::*;
+
+use super::candidates::{Candidates, Collector, Within};
+use super::{Knn, Neighborhoods};
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::points::{Coordinate, Points, Values};
+
+/// Points in a leaf, and queries in a batch.
+const LEAF: usize = 16;
+
+/// Nodes with fewer leaves are built by one thread.
+const SEQUENTIAL_LEAVES: usize = 256;
+
+/// The widest data for which the tree can be built.
+pub const WIDEST: usize = 16;
+
+const STAGE: &str = "neighbors";
+
+/// A balanced tree over the points of one array.
+///
+/// Its shape follows from the number of leaves alone: of a node with `m` leaves the left child, which
+/// is the next node, has `m.div_ceil(2)`. Only the boxes are stored.
+struct KdTree<T> {
+    dim: usize,
+    n: usize,
+    /// Leaf after leaf; within a leaf, dimension after dimension. The last leaf repeats its last point;
+    /// scans stop before the copies.
+    coordinates: Vec<T>,
+    /// The point behind each place.
+    ids: Vec<u32>,
+    /// For each node the lowest, then the highest coordinates of its points.
+    boxes: Vec<T>,
+    /// For each node the lowest index of its points: among a million copies of one point, only the
+    /// lowest are neighbours, and the rest of the tree need not be seen.
+    lowest_ids: Vec<u32>,
+}
+
+/// Where a walk through the tree stands.
+#[derive(Clone, Copy)]
+struct Node {
+    index: usize,
+    first_leaf: usize,
+    leaves: usize,
+}
+
+impl Node {
+    fn left(self) -> Node {
+        Node { index: self.index + 1, leaves: self.leaves.div_ceil(2), ..self }
+    }
+
+    fn right(self) -> Node {
+        let left = self.left();
+        Node {
+            index: self.index + 2 * left.leaves,
+            first_leaf: self.first_leaf + left.leaves,
+            leaves: self.leaves - left.leaves,
+        }
+    }
+}
+
+/// The `k` nearest others of every point; ties go to the lower index.
+pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Knn> {
+    match points.values() {
+        Values::F32(view) => nearest_of(view, k, monitor),
+        Values::F64(view) => nearest_of(view, k, monitor),
+    }
+}
+
+/// All others within `radius` of every point, nearest first.
+pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
+    match points.values() {
+        Values::F32(view) => within_of(view, radius, monitor),
+        Values::F64(view) => within_of(view, radius, monitor),
+    }
+}
+
+/// The share of all distances that a search for `k` neighbours would compute, from a few leaves.
+pub fn scanned_share(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<f64> {
+    match points.values() {
+        Values::F32(view) => scanned_share_of(view, k, monitor),
+        Values::F64(view) => scanned_share_of(view, k, monitor),
+    }
+}
+
+fn nearest_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monitor) -> Result<Knn> {
+    let tree = KdTree::build(view, monitor)?;
+    // Leaves finish in tree order but results belong in point order: atomics let every thread
+    // write to any row, and cost what plain stores cost.
+    let indices: Vec<AtomicU32> = zeros(tree.n * k);
+    let distances: Vec<AtomicU64> = zeros(tree.n * k);
+    let progress = Progress::new(tree.n, monitor);
+    (0..tree.leaves()).into_par_iter().try_for_each_init(
+        || Batch::new(|| Candidates::new(k)),
+        |batch, leaf| {
+            progress.advance(LEAF)?;
+            tree.ask_leaf(leaf, batch);
+            for (lane, list) in batch.lists.iter().enumerate().take(tree.filled(leaf)) {
+                let row = tree.ids[leaf * LEAF + lane] as usize * k;
+                for (j, (d2, id)) in list.sorted().enumerate() {
+                    indices[row + j].store(id, Ordering::Relaxed);
+                    distances[row + j].store(d2.sqrt().to_bits(), Ordering::Relaxed);
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(Knn {
+        neighborhoods: Neighborhoods::fixed(k, indices.into_iter().map(AtomicU32::into_inner).collect()),
+        distances: distances.into_iter().map(|d| f64::from_bits(d.into_inner())).collect(),
+    })
+}
+
+fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
+    let tree = KdTree::build(view, monitor)?;
+    let progress = Progress::new(tree.n, monitor);
+    let found: Vec<Vec<(u32, Vec<(f64, u32)>)>> = (0..tree.leaves())
+        .into_par_iter()
+        .map_init(
+            || Batch::new(|| Within::of(u32::MAX, radius)),
+            |batch, leaf| {
+                progress.advance(LEAF)?;
+                tree.ask_leaf(leaf, batch);
+                let ids = &tree.ids[leaf * LEAF..][..tree.filled(leaf)];
+                Ok(ids.iter().zip(&mut batch.lists).map(|(&id, list)| (id, list.take())).collect())
+            },
+        )
+        .collect::<Result<_>>()?;
+    let mut rows: Vec<Vec<(f64, u32)>> = vec![Vec::new(); tree.n];
+    for (id, row) in found.into_iter().flatten() {
+        rows[id as usize] = row;
+    }
+    Ok(Knn::from_rows(&rows))
+}
+
+fn scanned_share_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monitor) -> Result<f64> {
+    const SAMPLED_LEAVES: usize = 32;
+    let tree = KdTree::build(view, monitor)?;
+    let step = tree.leaves().div_ceil(SAMPLED_LEAVES);
+    let mut batch = Batch::new(|| Candidates::new(k));
+    let mut queries = 0;
+    for leaf in (0..tree.leaves()).step_by(step) {
+        monitor.check()?;
+        tree.ask_leaf(leaf, &mut batch);
+        queries += tree.filled(leaf);
+    }
+    Ok(batch.scanned as f64 / (queries as f64 * tree.n as f64))
+}
+
+/// Counts queries for the monitor.
+struct Progress<'a> {
+    done: AtomicU32,
+    n: usize,
+    monitor: &'a dyn Monitor,
+}
+
+impl<'a> Progress<'a> {
+    fn new(n: usize, monitor: &'a dyn Monitor) -> Self {
+        Progress { done: AtomicU32::new(0), n, monitor }
+    }
+
+    fn advance(&self, queries: usize) -> Result<()> {
+        self.monitor.check()?;
+        let done = self.done.fetch_add(queries as u32, Ordering::Relaxed) as usize + queries;
+        if done % (LEAF * 1024) < queries || done >= self.n {
+            self.monitor.progress(STAGE, done.min(self.n), self.n);
+        }
+        Ok(())
+    }
+}
+
+fn zeros<A: Default + Send>(len: usize) -> Vec<A> {
+    (0..len).into_par_iter().map(|_| A::default()).collect()
+}
+
+/// The queries of one leaf and what they have found.
+struct Batch<C> {
+    /// Query after query, its coordinates.
+    queries: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    lists: Vec<C>,
+    count: usize,
+    /// Distances computed so far.
+    scanned: usize,
+}
+
+impl<C: Collector> Batch<C> {
+    fn new(list: impl Fn() -> C) -> Self {
+        Batch {
+            queries: Vec::new(),
+            low: Vec::new(),
+            high: Vec::new(),
+            lists: (0..LEAF).map(|_| list()).collect(),
+            count: 0,
+            scanned: 0,
+        }
+    }
+
+    /// No query of the batch needs anything from here on, by (squared distance, index).
+    fn reach(&self) -> (f64, u32) {
+        let farther = |a: (f64, u32), b: (f64, u32)| if b > a { b } else { a };
+        self.lists[..self.count].iter().fold((0.0, 0), |reach, list| farther(reach, list.reach()))
+    }
+}
+
+impl<T: Coordinate> KdTree<T> {
+    fn build(view: ArrayView2<T>, monitor: &dyn Monitor) -> Result<Self> {
+        match view.ncols() {
+            1 => Self::build_padded::<1>(view, monitor),
+            2 => Self::build_padded::<2>(view, monitor),
+            3 => Self::build_padded::<3>(view, monitor),
+            4 => Self::build_padded::<4>(view, monitor),
+            5..=6 => Self::build_padded::<6>(view, monitor),
+            7..=8 => Self::build_padded::<8>(view, monitor),
+            9..=12 => Self::build_padded::<12>(view, monitor),
+            _ => Self::build_padded::<WIDEST>(view, monitor),
+        }
+    }
+
+    /// Rows are padded with zeros to `D` so that they can be moved as values while they are sorted.
+    fn build_padded<const D: usize>(view: ArrayView2<T>, monitor: &dyn Monitor) -> Result<Self> {
+        let (n, dim) = view.dim();
+        monitor.check()?;
+        let mut items: Vec<Item<T, D>> = (0..n)
+            .into_par_iter()
+            .map(|i| {
+                let mut at = [T::default(); D];
+                for (a, &v) in at.iter_mut().zip(view.row(i)) {
+                    *a = v;
+                }
+                Item { at, id: i as u32 }
+            })
+            .collect();
+        let leaves = n.div_ceil(LEAF);
+        let mut boxes = vec![T::default(); (2 * leaves - 1) * 2 * dim];
+        arrange(&mut items, &mut boxes, dim, monitor)?;
+        let ids: Vec<u32> = items.iter().map(|item| item.id).collect();
+        let mut coordinates = vec![T::default(); leaves * LEAF * dim];
+        coordinates.par_chunks_mut(LEAF * dim).zip(items.par_chunks(LEAF)).for_each(|(block, leaf)| {
+            for axis in 0..dim {
+                for lane in 0..LEAF {
+                    block[axis * LEAF + lane] = leaf[lane.min(leaf.len() - 1)].at[axis];
+                }
+            }
+        });
+        let mut tree = KdTree { dim, n, coordinates, ids, boxes, lowest_ids: vec![0; 2 * leaves - 1] };
+        tree.find_lowest_ids(tree.root());
+        Ok(tree)
+    }
+
+    fn find_lowest_ids(&mut self, node: Node) -> u32 {
+        let lowest = if node.leaves == 1 {
+            let ids = &self.ids[node.first_leaf * LEAF..][..self.filled(node.first_leaf)];
+            ids.iter().copied().min().unwrap_or(u32::MAX)
+        } else {
+            self.find_lowest_ids(node.left()).min(self.find_lowest_ids(node.right()))
+        };
+        self.lowest_ids[node.index] = lowest;
+        lowest
+    }
+
+    fn root(&self) -> Node {
+        Node { index: 0, first_leaf: 0, leaves: self.leaves() }
+    }
+
+    fn leaves(&self) -> usize {
+        self.n.div_ceil(LEAF)
+    }
+
+    /// How many points leaf `leaf` holds.
+    fn filled(&self, leaf: usize) -> usize {
+        LEAF.min(self.n - leaf * LEAF)
+    }
+
+    /// Fills the lists of the points of `leaf`.
+    fn ask_leaf<C: Collector>(&self, leaf: usize, batch: &mut Batch<C>) {
+        let count = self.filled(leaf);
+        let block = &self.coordinates[leaf * LEAF * self.dim..][..LEAF * self.dim];
+        batch.count = count;
+        batch.queries.clear();
+        for lane in 0..count {
+            batch.queries.extend((0..self.dim).map(|axis| -> f64 { block[axis * LEAF + lane].into() }));
+        }
+        for (lane, list) in batch.lists.iter_mut().enumerate().take(count) {
+            list.restart(self.ids[leaf * LEAF + lane]);
+        }
+        self.descend(self.root(), leaf, batch);
+    }
+
+    /// Visits the leaf that the queries come from first, then what lies beside the way to it, nearest
+    /// relatives first: lists are short of their final reach after a few leaves.
+    fn descend<C: Collector>(&self, node: Node, leaf: usize, batch: &mut Batch<C>) {
+        if node.leaves == 1 {
+            let dim = self.dim;
+            let own_box = &self.boxes[node.index * 2 * dim..][..2 * dim];
+            batch.low.clear();
+            batch.low.extend(own_box[..dim].iter().map(|&v| -> f64 { v.into() }));
+            batch.high.clear();
+            batch.high.extend(own_box[dim..].iter().map(|&v| -> f64 { v.into() }));
+            self.scan(node, batch);
+            return;
+        }
+        let (left, right) = (node.left(), node.right());
+        if leaf < right.first_leaf {
+            self.descend(left, leaf, batch);
+            self.visit(right, batch);
+        } else {
+            self.descend(right, leaf, batch);
+            self.visit(left, batch);
+        }
+    }
+
+    /// Visits the part of the tree below `node` that any query can need.
+    fn visit<C: Collector>(&self, node: Node, batch: &mut Batch<C>) {
+        let gap = self.gap(node, &batch.low, &batch.high);
+        if (gap, self.lowest_ids[node.index]) < batch.reach() {
+            self.visit_near(node, batch);
+        }
+    }
+
+    fn visit_near<C: Collector>(&self, node: Node, batch: &mut Batch<C>) {
+        if node.leaves == 1 {
+            self.scan(node, batch);
+            return;
+        }
+        let (left, right) = (node.left(), node.right());
+        let to_left = self.gap(left, &batch.low, &batch.high);
+        let to_right = self.gap(right, &batch.low, &batch.high);
+        let left_key = (to_left, self.lowest_ids[left.index]);
+        let right_key = (to_right, self.lowest_ids[right.index]);
+        let order = if right_key < left_key {
+            [(right_key, right), (left_key, left)]
+        } else {
+            [(left_key, left), (right_key, right)]
+        };
+        for (key, child) in order {
+            if key < batch.reach() {
+                self.visit_near(child, batch);
+            }
+        }
+    }
+
+    /// Squared distance between a node's box and the box from `low` to `high`.
+    ///
+    /// Rounding is monotone and terms are added in the order in which distances add them, so no
+    /// point in the box is ever computed to be nearer than this.
+    #[inline]
+    fn gap(&self, node: Node, low: &[f64], high: &[f64]) -> f64 {
+        let dim = low.len();
+        let (box_low, box_high) = self.boxes[node.index * 2 * dim..][..2 * dim].split_at(dim);
+        let mut gap = 0.0;
+        for axis in 0..dim {
+            let below: f64 = box_low[axis].into() - high[axis];
+            let above: f64 = low[axis] - box_high[axis].into();
+            let apart = below.max(above).max(0.0);
+            gap += apart * apart;
+        }
+        gap
+    }
+
+    /// Offers the points of a leaf to every query that can need them.
+    fn scan<C: Collector>(&self, node: Node, batch: &mut Batch<C>) {
+        let (dim, leaf) = (self.dim, node.first_leaf);
+        let block = &self.coordinates[leaf * LEAF * dim..][..LEAF * dim];
+        let ids = &self.ids[leaf * LEAF..][..self.filled(leaf)];
+        for (query, list) in batch.queries.chunks_exact(dim).zip(&mut batch.lists) {
+            if (self.gap(node, query, query), self.lowest_ids[node.index]) >= list.reach() {
+                continue;
+            }
+            batch.scanned += ids.len();
+            let d2 = squared_distances(query, block);
+            for (&d2, &id) in d2.iter().zip(ids) {
+                if d2 <= list.bound() {
+                    list.offer(d2, id);
+                }
+            }
+        }
+    }
+}
+
+/// From one query to the points of a leaf.
+#[inline]
+fn squared_distances<T: Coordinate>(query: &[f64], block: &[T]) -> [f64; LEAF] {
+    let mut d2 = [0.0; LEAF];
+    for (&at, column) in query.iter().zip(block.as_chunks::<LEAF>().0) {
+        for (sum, &v) in d2.iter_mut().zip(column) {
+            let apart = at - v.into();
+            *sum += apart * apart;
+        }
+    }
+    d2
+}
+
+/// A point on its way to its leaf.
+#[derive(Clone, Copy)]
+struct Item<T, const D: usize> {
+    at: [T; D],
+    id: u32,
+}
+
+/// Sorts `items` into leaves and writes the boxes of the nodes, which are in preorder.
+fn arrange<T: Coordinate, const D: usize>(
+    items: &mut [Item<T, D>],
+    boxes: &mut [T],
+    dim: usize,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let (own_box, below) = boxes.split_at_mut(2 * dim);
+    let widest = enclose(items, own_box, dim);
+    let leaves = items.len().div_ceil(LEAF);
+    if leaves == 1 {
+        return Ok(());
+    }
+    let left_leaves = leaves.div_ceil(2);
+    let middle = left_leaves * LEAF;
+    items.select_nth_unstable_by(middle, |a, b| {
+        // finite, so comparable; equal ones may fall on either side
+        a.at[widest].partial_cmp(&b.at[widest]).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let (left, right) = items.split_at_mut(middle);
+    let (left_boxes, right_boxes) = below.split_at_mut((2 * left_leaves - 1) * 2 * dim);
+    if leaves <= SEQUENTIAL_LEAVES {
+        arrange(left, left_boxes, dim, monitor)?;
+        return arrange(right, right_boxes, dim, monitor);
+    }
+    monitor.check()?;
+    let (a, b) =
+        rayon::join(|| arrange(left, left_boxes, dim, monitor), || arrange(right, right_boxes, dim, monitor));
+    a.and(b)
+}
+
+/// Writes the box of `items` and says along which axis it is longest.
+fn enclose<T: Coordinate, const D: usize>(items: &[Item<T, D>], own_box: &mut [T], dim: usize) -> usize {
+    let (mut low, mut high) = (items[0].at, items[0].at);
+    for item in items {
+        for axis in 0..D {
+            let v = item.at[axis];
+            low[axis] = if v < low[axis] { v } else { low[axis] };
+            high[axis] = if v > high[axis] { v } else { high[axis] };
+        }
+    }
+    own_box[..dim].copy_from_slice(&low[..dim]);
+    own_box[dim..].copy_from_slice(&high[..dim]);
+    let length = |axis: usize| -> f64 { high[axis].into() - low[axis].into() };
+    (1..dim).fold(0, |widest, axis| if length(axis) > length(widest) { axis } else { widest })
+}
