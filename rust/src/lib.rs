@@ -17,6 +17,7 @@
 //! the same bits for any number of threads.
 
 pub mod charts;
+mod curve;
 pub mod error;
 pub mod linalg;
 pub mod measure;

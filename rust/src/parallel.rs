@@ -16,46 +16,52 @@ const CHUNK: usize = 512;
 /// Calls `f(state, i)` for every `i < n` and collects the values in order of `i`.
 ///
 /// `state` is made once a chunk, so that `f` needs no allocation of its own.
-pub fn map_points<S, T: Send>(
+pub fn map_points<S, T: Clone + Default + Send>(
     n: usize,
     stage: &'static str,
     monitor: &dyn Monitor,
     state: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize) -> T + Sync,
 ) -> Result<Vec<T>> {
+    fill_points(n, stage, monitor, state, |state, start, chunk| {
+        for (o, value) in chunk.iter_mut().enumerate() {
+            *value = f(state, start + o);
+        }
+    })
+}
+
+/// Calls `f(state, start, chunk)` for chunks of a list of `n` values, to be filled from index `start` on.
+pub fn fill_points<S, T: Clone + Default + Send>(
+    n: usize,
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, &mut [T]) + Sync,
+) -> Result<Vec<T>> {
     let done = AtomicUsize::new(0);
-    let mut values: Vec<Option<T>> = Vec::new();
-    values.resize_with(n, || None);
+    let mut values = vec![T::default(); n];
     values.par_chunks_mut(CHUNK).enumerate().try_for_each(|(c, chunk)| {
         monitor.check()?;
-        let mut state = state();
-        for (o, slot) in chunk.iter_mut().enumerate() {
-            *slot = Some(f(&mut state, c * CHUNK + o));
-        }
+        f(&mut state(), c * CHUNK, chunk);
         let before = done.fetch_add(chunk.len(), Ordering::Relaxed);
         monitor.progress(stage, before + chunk.len(), n);
         Ok(())
     })?;
-    Ok(values.into_iter().flatten().collect())
+    Ok(values)
 }
 
-/// Sum in pairs: the same bits on any machine, error growing with log n instead of n.
-pub fn sum(values: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
-    const BLOCK: usize = 128;
-    let n = values.len();
-    if n <= BLOCK {
-        return values.fold(0.0, |total, v| total + v);
-    }
-    let mut values = values;
-    let mut partial: Vec<f64> = Vec::with_capacity(n.div_ceil(BLOCK));
-    while values.len() > 0 {
-        partial.push(values.by_ref().take(BLOCK).fold(0.0, |total, v| total + v));
-    }
-    sum(partial.iter().copied())
-}
-
-/// Mean of `values`; 0 for none.
-pub fn mean(values: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
-    let n = values.len();
-    if n == 0 { 0.0 } else { sum(values) / n as f64 }
+/// Sums of the M numbers that `f` gives for each of `values`.
+///
+/// Blocks are summed in parallel and their sums in order: the same bits for any number of threads.
+pub fn sums<T: Sync, const M: usize>(values: &[T], f: impl Fn(&T) -> [f64; M] + Sync) -> [f64; M] {
+    const BLOCK: usize = 1024;
+    let add = |mut total: [f64; M], part: [f64; M]| {
+        total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+        total
+    };
+    let blocks: Vec<[f64; M]> = values
+        .par_chunks(BLOCK)
+        .map(|block| block.iter().fold([0.0; M], |total, value| add(total, f(value))))
+        .collect();
+    blocks.into_iter().fold([0.0; M], add)
 }

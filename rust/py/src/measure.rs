@@ -3,6 +3,7 @@
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rayon::prelude::*;
 use unbend::Monitor;
 use unbend::measure::{self, Faithfulness, FaithfulnessParams, PerPoint};
 
@@ -59,9 +60,10 @@ fn per_point<'py>(py: Python<'py>, rows: &[PerPoint]) -> PyResult<Bound<'py, PyD
         ("stretch_min", |p| p.stretch_min),
         ("area", |p| p.area),
     ];
+    let columns = py.detach(|| fields.map(|(_, field)| rows.par_iter().map(field).collect::<Vec<f64>>()));
     let dict = PyDict::new(py);
-    for (name, field) in fields {
-        dict.set_item(name, rows.iter().map(field).collect::<Vec<f64>>().into_pyarray(py))?;
+    for ((name, _), column) in fields.iter().zip(columns) {
+        dict.set_item(name, column.into_pyarray(py))?;
     }
     Ok(dict)
 }

@@ -1,7 +1,11 @@
 //! The points of one neighbourhood, centred, in as few coordinates as hold them.
 
-use crate::linalg::dot;
+use crate::linalg::{complete, dot};
 use crate::points::Points;
+
+/// Columns are padded with zeros to a multiple of this: centred points of zeros add nothing to any
+/// sum, and loops over a neighbourhood run in whole vectors.
+pub const LANES: usize = 4;
 
 /// A row that keeps less than this share of its length outside the span of those before adds no direction.
 const DEPENDENT: f64 = 1e-14;
@@ -19,85 +23,110 @@ const TWICE: f64 = 0.5;
 pub struct Local {
     /// How many points.
     pub size: usize,
+    /// `size`, padded.
+    pub padded: usize,
     /// In how many coordinates.
     pub dim: usize,
-    /// Point after point, its coordinates about the mean.
+    /// Coordinate after coordinate, the points about their mean, padded with zeros.
     pub x: Vec<f64>,
     /// |H X_i|^2.
     pub norm2: f64,
     /// The rows span the coordinates used, if these are not those of the data.
     basis: Vec<f64>,
+    row: Vec<f64>,
     raw: Vec<f64>,
+    coordinates: Vec<f64>,
 }
 
 impl Local {
-    /// Loads the points `members` as they are.
+    /// Loads the points `members` as they are; `q` is their dimension, often known to the compiler.
     #[inline(always)]
-    pub fn load(&mut self, points: &Points, members: impl Iterator<Item = usize>, q: usize) {
-        self.x.clear();
-        self.size = 0;
-        for i in members {
-            let start = self.x.len();
-            self.x.resize(start + q, 0.0);
-            points.copy_row(i, &mut self.x[start..]);
-            self.size += 1;
-        }
+    pub fn load(&mut self, points: &Points, members: impl ExactSizeIterator<Item = usize>, q: usize) {
+        self.size = members.len();
+        self.padded = self.size.next_multiple_of(LANES);
         self.dim = q;
         self.basis.clear();
+        self.x.resize(q * self.padded, 0.0);
+        self.row.resize(q, 0.0);
+        let (row, padded) = (&mut self.row[..q], self.padded);
+        for column in self.x.chunks_exact_mut(padded.max(1)) {
+            column.iter_mut().rev().take(LANES).for_each(|v| *v = 0.0); // what the points do not overwrite
+        }
+        for (p, i) in members.enumerate() {
+            points.copy_row(i, row);
+            for a in 0..q {
+                self.x[a * padded + p] = row[a];
+            }
+        }
         self.center();
     }
 
     /// Loads the points `members` in at most max(`at_least`, number of points) coordinates.
-    pub fn load_reduced(&mut self, points: &Points, members: impl Iterator<Item = usize>, at_least: usize) {
+    pub fn load_reduced(
+        &mut self,
+        points: &Points,
+        members: impl ExactSizeIterator<Item = usize>,
+        at_least: usize,
+    ) {
         let q = points.dim();
         self.load(points, members, q);
-        let dim = self.size.max(at_least);
-        if dim < q {
-            self.reduce(dim);
+        if self.size.max(at_least) < q {
+            self.reduce(at_least);
         }
     }
 
-    /// Sums relative to the first point, so that a large common offset costs no digits.
+    /// Sums relative to the first point, so that a large common offset costs no digits and points that
+    /// coincide do so exactly.
     #[inline(always)]
     fn center(&mut self) {
-        let (m, q) = (self.size, self.dim);
         self.norm2 = 0.0;
-        for axis in 0..q {
-            let Some(&origin) = self.x.get(axis) else { return }; // no points
-            let mut sum = 0.0;
-            for p in 0..m {
-                self.x[p * q + axis] -= origin;
-                sum += self.x[p * q + axis];
-            }
-            let mean = sum / m as f64;
-            for p in 0..m {
-                self.x[p * q + axis] -= mean;
-                self.norm2 += self.x[p * q + axis].powi(2);
-            }
+        if self.size == 0 {
+            return;
+        }
+        for column in self.x.chunks_exact_mut(self.padded) {
+            let column = &mut column[..self.size];
+            let origin = column[0];
+            column.iter_mut().for_each(|v| *v -= origin);
+            let mean = column.iter().sum::<f64>() / self.size as f64;
+            column.iter_mut().for_each(|v| *v -= mean);
+            self.norm2 += dot(column, column);
         }
     }
 
     /// Modified Gram-Schmidt: the coordinates of each point are its products with the basis so far.
-    fn reduce(&mut self, dim: usize) {
-        let (m, q) = (self.size, self.dim);
+    fn reduce(&mut self, at_least: usize) {
+        let (q, padded) = (self.dim, self.padded);
+        let most = self.size.max(at_least);
         std::mem::swap(&mut self.raw, &mut self.x);
         self.x.clear();
-        self.x.resize(m * dim, 0.0);
-        for p in 0..m {
-            let row = &mut self.raw[p * q..(p + 1) * q];
-            let coordinates = &mut self.x[p * dim..(p + 1) * dim];
-            let length = dot(row, row).sqrt();
-            let mut rest = project(&self.basis, row, coordinates);
-            if rest < TWICE * length {
-                rest = project(&self.basis, row, coordinates);
-            }
-            let rank = self.basis.len() / q;
-            if rest > DEPENDENT * length && rank < dim {
-                coordinates[rank] = rest;
-                self.basis.extend(row.iter().map(|v| v / rest));
-            }
+        self.x.resize(most * padded, 0.0);
+        self.coordinates.resize(most, 0.0);
+        for p in 0..self.size {
+            (0..q).for_each(|a| self.row[a] = self.raw[a * padded + p]);
+            self.coordinates.fill(0.0);
+            self.add_to_basis();
+            (0..most).for_each(|a| self.x[a * padded + p] = self.coordinates[a]);
         }
-        self.dim = dim;
+        for known in self.basis.len() / q..at_least {
+            self.basis.resize((known + 1) * q, 0.0);
+            complete(&mut self.basis, q, known);
+        }
+        self.dim = self.basis.len() / q;
+        self.x.truncate(self.dim * padded);
+    }
+
+    /// Writes the coordinates of the point in `row`, with a new direction if it has one.
+    fn add_to_basis(&mut self) {
+        let length = dot(&self.row, &self.row).sqrt();
+        let mut rest = project(&self.basis, &mut self.row, &mut self.coordinates);
+        if rest < TWICE * length {
+            rest = project(&self.basis, &mut self.row, &mut self.coordinates);
+        }
+        if rest > DEPENDENT * length {
+            let rank = self.basis.len() / self.row.len();
+            self.coordinates[rank] = rest;
+            self.basis.extend(self.row.iter().map(|v| v / rest));
+        }
     }
 
     /// Expresses a vector of the coordinates used in those of the data.

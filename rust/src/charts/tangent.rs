@@ -2,7 +2,7 @@
 
 use super::local::Local;
 use crate::error::{Error, Result};
-use crate::linalg::{column, dot, symmetric_eigen};
+use crate::linalg::{column, combine, distance2_to_combination, dot, first, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
@@ -13,7 +13,7 @@ use crate::points::Points;
 pub struct Tangent {
     /// Top-d principal directions, one a column of length `dim`.
     pub basis: Vec<f64>,
-    /// The chart, point after point.
+    /// The chart, coordinate after coordinate, padded like the points.
     pub chart: Vec<f64>,
     /// All squared singular values of H X_i, from the largest down.
     pub spectrum: Vec<f64>,
@@ -28,44 +28,34 @@ impl Tangent {
     /// Finds the tangent of dimension `d` of points in dimension `q`. Cost: O(m q^2 + q^3) for m points.
     #[inline(always)]
     pub fn fit(&mut self, local: &Local, q: usize, d: usize) {
-        self.scatter.clear();
-        self.scatter.resize(q * q, 0.0);
-        for x in local.x.chunks_exact(q) {
-            for a in 0..q {
-                for b in 0..=a {
-                    self.scatter[a * q + b] += x[a] * x[b];
-                }
-            }
-        }
+        let (x, padded) = (&local.x[..q * local.padded], local.padded);
+        let (scatter, spectrum) = (first(&mut self.scatter, q * q), first(&mut self.spectrum, q));
         for a in 0..q {
-            for b in a + 1..q {
-                self.scatter[a * q + b] = self.scatter[b * q + a];
+            for b in 0..=a {
+                let product = dot(column(x, padded, a), column(x, padded, b));
+                scatter[a * q + b] = product;
+                scatter[b * q + a] = product;
             }
         }
-        self.spectrum.resize(q, 0.0);
-        symmetric_eigen(&mut self.scatter, q, &mut self.spectrum, &mut self.scratch);
-        self.spectrum.iter_mut().for_each(|v| *v = v.max(0.0));
-        self.basis.clear();
-        self.basis.extend_from_slice(&self.scatter[..q * d]);
-        self.project(local, q, d);
+        symmetric_eigen(scatter, q, spectrum, &mut self.scratch);
+        spectrum.iter_mut().for_each(|v| *v = v.max(0.0));
+        first(&mut self.basis, q * d).copy_from_slice(&scatter[..q * d]);
+        self.project(x, padded, q, d);
     }
 
     #[inline(always)]
-    fn project(&mut self, local: &Local, q: usize, d: usize) {
-        self.chart.clear();
-        self.residual = 0.0;
+    fn project(&mut self, x: &[f64], padded: usize, q: usize, d: usize) {
+        let chart = first(&mut self.chart, d * padded);
         let basis = &self.basis[..q * d];
-        for x in local.x.chunks_exact(q) {
-            let start = self.chart.len();
-            for j in 0..d {
-                self.chart.push(dot(column(basis, q, j), x));
-            }
-            if d < q {
-                let theta = &self.chart[start..start + d];
-                for a in 0..q {
-                    let inside = (0..d).fold(0.0, |sum, j| sum + theta[j] * basis[j * q + a]);
-                    self.residual += (x[a] - inside) * (x[a] - inside);
-                }
+        for j in 0..d {
+            let theta = &mut chart[j * padded..(j + 1) * padded];
+            combine(x, q, |a| basis[j * q + a], theta);
+        }
+        self.residual = 0.0;
+        if d < q {
+            for a in 0..q {
+                let x = column(x, padded, a);
+                self.residual += distance2_to_combination(x, chart, d, |j| basis[j * q + a]);
             }
         }
     }
@@ -125,6 +115,7 @@ pub fn charts(
 }
 
 /// The outcome for one neighbourhood.
+#[derive(Default, Clone)]
 struct Piece {
     basis: Vec<f64>,
     chart: Vec<f64>,
@@ -134,14 +125,15 @@ struct Piece {
 
 fn piece(local: &Local, tangent: &Tangent, q: usize, d: usize) -> Piece {
     let mut basis = vec![0.0; q * d];
-    let mut chart = tangent.chart.clone();
+    let mut chart = vec![0.0; local.size * d];
     let mut wide = vec![0.0; q];
     for j in 0..d {
         local.widen(column(&tangent.basis, local.dim, j), &mut wide);
         let peak = wide.iter().fold(0.0f64, |peak, &v| if v.abs() > peak.abs() { v } else { peak });
         let sign = if peak < 0.0 { -1.0 } else { 1.0 };
         wide.iter().enumerate().for_each(|(row, v)| basis[row * d + j] = sign * v);
-        chart.iter_mut().skip(j).step_by(d).for_each(|v| *v *= sign);
+        let theta = column(&tangent.chart, local.padded, j);
+        (0..local.size).for_each(|p| chart[p * d + j] = sign * theta[p]);
     }
     Piece {
         basis,
@@ -157,9 +149,9 @@ pub(crate) fn members<'a>(
     neighborhoods: &'a Neighborhoods,
     i: usize,
     include_self: bool,
-) -> impl Iterator<Item = usize> + 'a {
-    let own = include_self.then_some(i);
-    own.into_iter().chain(neighborhoods.of(i).iter().map(|&j| j as usize))
+) -> impl ExactSizeIterator<Item = usize> + 'a {
+    let (neighbors, own) = (neighborhoods.of(i), usize::from(include_self));
+    (0..neighbors.len() + own).map(move |p| if p < own { i } else { neighbors[p - own] as usize })
 }
 
 pub(crate) fn check_components(n_components: usize, dim_in: usize) -> Result<()> {

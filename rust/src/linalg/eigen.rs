@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::{jacobi_rotation, largest};
+use super::{first, jacobi_rotation, largest};
 
 /// Up to this size Jacobi's method is faster than reduction to a tridiagonal matrix.
 const SMALL: usize = 4;
@@ -46,9 +46,8 @@ fn tridiagonal(matrix: &mut [f64], n: usize, values: &mut [f64]) -> bool {
 /// Cyclic Jacobi: every off-diagonal entry is rotated away in turn until all are negligible.
 #[inline(always)]
 fn jacobi(matrix: &mut [f64], n: usize, values: &mut [f64], scratch: &mut Vec<f64>) {
-    scratch.clear();
-    scratch.extend_from_slice(matrix);
-    let a = &mut scratch[..n * n];
+    let a = first(scratch, n * n);
+    a.copy_from_slice(&matrix[..n * n]);
     matrix.iter_mut().enumerate().for_each(|(i, v)| *v = f64::from(i % (n + 1) == 0));
     for _ in 0..SWEEPS {
         let mut rotated = false;

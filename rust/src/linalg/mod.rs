@@ -4,35 +4,25 @@
 //! so that a caller with constant sizes gets unrolled code from the same source. Nothing allocates
 //! except the eigenvalues of matrices larger than 4 x 4.
 
+mod columns;
 mod eigen;
+pub mod lanes;
 mod orthogonal;
 mod singular;
 
+pub use columns::{column, combine, distance2_to_combination, dot};
 pub use eigen::symmetric_eigen;
+pub(crate) use orthogonal::complete;
 pub use orthogonal::orthogonal_factor;
 pub use singular::singular_values;
 
-/// Products of two slices, summed in eight lanes so that the loop vectorises; the order is fixed.
+/// The first `len` entries of a buffer that is reused, which grows when it must.
 #[inline(always)]
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    if a.len() < LANES {
-        return a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + x * y);
+pub fn first(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
+    if buffer.len() < len {
+        buffer.resize(len, 0.0);
     }
-    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
-    for (a, b) in a_chunks.iter().zip(b_chunks) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).fold(0.0, |sum, (x, y)| sum + x * y)
-}
-
-/// Column `j` of a matrix with `rows` rows.
-#[inline(always)]
-pub fn column(matrix: &[f64], rows: usize, j: usize) -> &[f64] {
-    &matrix[j * rows..(j + 1) * rows]
+    &mut buffer[..len]
 }
 
 /// Columns `i < j` of a matrix with `rows` rows, both to be written.

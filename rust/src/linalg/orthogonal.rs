@@ -1,7 +1,7 @@
 //! The orthogonal factor of a matrix: the heart of every Procrustes problem.
 
 use super::singular::orthogonalize;
-use super::{column, dot, largest, norm};
+use super::{column, dot, first, largest, norm};
 
 /// Columns that have lost this share of their length to others are no direction of their own.
 const NEGLIGIBLE: f64 = 1e-15;
@@ -75,9 +75,8 @@ fn two_columns(z: &mut [f64], q: usize, a: &mut [f64]) -> f64 {
 }
 
 fn many_columns(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec<f64>) -> f64 {
-    scratch.clear();
-    scratch.resize(d * d + q * d, 0.0);
-    let (v, u) = scratch.split_at_mut(d * d);
+    let (v, u) = first(scratch, d * d + q * d).split_at_mut(d * d);
+    v.fill(0.0);
     (0..d).for_each(|j| v[j * (d + 1)] = 1.0);
     orthogonalize(z, q, d, v);
     let lengths = |j: usize| dot(column(z, q, j), column(z, q, j)).sqrt();
@@ -106,8 +105,8 @@ fn many_columns(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut 
     (0..d).map(lengths).sum()
 }
 
-/// Makes column `j` a unit vector orthogonal to the columns before it.
-fn complete(a: &mut [f64], q: usize, j: usize) {
+/// Makes column `j` of a matrix with `q` rows a unit vector orthogonal to the orthonormal columns before it.
+pub fn complete(a: &mut [f64], q: usize, j: usize) {
     let (known, rest) = a.split_at_mut(j * q);
     let candidate = &mut rest[..q];
     // The axis that the known columns cover least.

@@ -3,17 +3,28 @@
 //! One pass over the neighbourhoods gives all of them, and for every point how the embedding stretches
 //! its tangent. Cost: O(n k q d) beside the local PCA, O(n) memory beyond the input.
 
+use std::array::from_fn;
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::quad::Quad;
 use crate::charts::{Alignment, Local, Tangent};
 use crate::charts::{check_components, check_lengths, members};
+use crate::curve::along_curve;
 use crate::error::{Error, Result};
-use crate::linalg::singular_values;
+use crate::linalg::lanes::WIDTH;
+use crate::linalg::{column, dot, first, singular_values};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
-use crate::parallel::{map_points, mean, sum};
+use crate::parallel::{fill_points, map_points, sums};
 use crate::points::Points;
 
 /// A chart has extent along a direction longer than this share of the longest.
 const EXTENT: f64 = 1e-10;
+
+/// From this many points on they do not fit into cache, and the order of the visits matters.
+const LARGE: usize = 50_000;
 
 const STAGE: &str = "faithfulness";
 
@@ -58,7 +69,7 @@ impl FaithfulnessParams<'_> {
 }
 
 /// The numbers of one neighbourhood. Unless said otherwise at least 0, smaller is better.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PerPoint {
     /// G(X_i, Y_i).
     pub r: f64,
@@ -77,9 +88,9 @@ pub struct PerPoint {
     /// By what it multiplies areas (volumes); 1 is faithful.
     pub area: f64,
     /// |H Y_i|^2 / |H X_i|^2.
-    size: f64,
+    pub(super) size: f64,
     /// The scale of Y_i that fits best.
-    scale: f64,
+    pub(super) scale: f64,
 }
 
 impl PerPoint {
@@ -141,13 +152,83 @@ pub fn faithfulness(
     }
     check_lengths(x, "X", neighborhoods)?;
     params.check(x.len())?;
-    let per_point =
-        map_points(params.count(x.len()), STAGE, monitor, Workspace::default, |workspace, place| {
-            let i = params.center(place);
-            workspace.load(x, y, neighborhoods, i, params.include_self);
-            workspace.measure()
-        })?;
-    Ok(summarize(per_point))
+    let per_point = if params.centers.is_none() && x.len() >= LARGE {
+        measure_along_curve(x, y, neighborhoods, params, monitor)
+    } else {
+        measure_all(x, y, neighborhoods, params, monitor)
+    };
+    Ok(summarize(per_point?))
+}
+
+/// All neighbourhoods, visited along a curve so that each finds its points in cache.
+fn measure_along_curve(
+    x: &Points,
+    y: &Points,
+    neighborhoods: &Neighborhoods,
+    params: FaithfulnessParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<PerPoint>> {
+    let order = along_curve(x, monitor)?;
+    let in_order = FaithfulnessParams { centers: Some(&order), include_self: params.include_self };
+    let visited = measure_all(x, y, neighborhoods, in_order, monitor)?;
+    let mut place = vec![0u32; order.len()];
+    for (p, &i) in order.iter().enumerate() {
+        place[i as usize] = p as u32;
+    }
+    Ok(place.into_par_iter().map(|p| visited[p as usize]).collect())
+}
+
+/// The neighbourhoods asked for, in the order asked for.
+fn measure_all(
+    x: &Points,
+    y: &Points,
+    neighborhoods: &Neighborhoods,
+    params: FaithfulnessParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<PerPoint>> {
+    match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
+        (Some(_), 2, 2) => measure_by_fours::<2>(x, y, neighborhoods, params, monitor),
+        (Some(_), 3, 2) => measure_by_fours::<3>(x, y, neighborhoods, params, monitor),
+        _ => map_points(params.count(x.len()), STAGE, monitor, Workspace::default, |workspace, place| {
+            workspace.measure_one(x, y, neighborhoods, params.center(place), params.include_self)
+        }),
+    }
+}
+
+fn measure_by_fours<const Q: usize>(
+    x: &Points,
+    y: &Points,
+    neighborhoods: &Neighborhoods,
+    params: FaithfulnessParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<PerPoint>> {
+    let state = || (Quad::<Q>::new(), Workspace::default());
+    let include_self = params.include_self;
+    fill_points(params.count(x.len()), STAGE, monitor, state, |(quad, workspace), start, rows| {
+        for (group, rows) in rows.chunks_mut(WIDTH).enumerate() {
+            let first = start + group * WIDTH;
+            // A last group of fewer repeats its last neighbourhood.
+            let centers = from_fn(|lane| params.center(first + lane.min(rows.len() - 1)));
+            quad.load(x, y, centers.map(|i| members(neighborhoods, i, include_self)));
+            let measured = Arch::new().dispatch(MeasureFour(quad));
+            for (lane, (row, measured)) in rows.iter_mut().zip(measured).enumerate() {
+                *row = measured.unwrap_or_else(|| {
+                    workspace.measure_one(x, y, neighborhoods, centers[lane], include_self)
+                });
+            }
+        }
+    })
+}
+
+struct MeasureFour<'a, const Q: usize>(&'a mut Quad<Q>);
+
+impl<const Q: usize> WithSimd for MeasureFour<'_, Q> {
+    type Output = [Option<PerPoint>; WIDTH];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        self.0.measure()
+    }
 }
 
 /// The least r_n and r_c that any embedding in `n_components` dimensions can have, for each
@@ -188,7 +269,31 @@ struct Workspace {
     stretches: Vec<f64>,
 }
 
+/// Compiled once for every vector width, with the same roundings in each: nothing is fused.
+struct Measure<'a>(&'a mut Workspace);
+
+impl WithSimd for Measure<'_> {
+    type Output = PerPoint;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> PerPoint {
+        self.0.measure()
+    }
+}
+
 impl Workspace {
+    fn measure_one(
+        &mut self,
+        x: &Points,
+        y: &Points,
+        neighborhoods: &Neighborhoods,
+        i: usize,
+        include_self: bool,
+    ) -> PerPoint {
+        self.load(x, y, neighborhoods, i, include_self);
+        Arch::new().dispatch(Measure(self))
+    }
+
     #[inline]
     fn load(&mut self, x: &Points, y: &Points, neighborhoods: &Neighborhoods, i: usize, include_self: bool) {
         let members = || members(neighborhoods, i, include_self);
@@ -205,6 +310,7 @@ impl Workspace {
     }
 
     /// The usual sizes are compiled on their own, from the same source.
+    #[inline(always)]
     fn measure(&mut self) -> PerPoint {
         match (self.x.dim, self.y.dim) {
             (2, 2) => self.measure_sized(2, 2),
@@ -222,57 +328,54 @@ impl Workspace {
         if x2 == 0.0 {
             return coincident(y2);
         }
+        let padded = self.x.padded;
         self.tangent.fit(&self.x, q, d);
-        self.whole.fit(&self.x.x, q, &self.y.x, d);
-        self.charted.fit(&self.tangent.chart, d, &self.y.x, d);
-        let directions = self.stretch(d);
+        let (x, chart, y) = (&self.x.x, &self.tangent.chart, &self.y.x);
+        self.whole.fit(x, q, y, d, padded);
+        self.charted.fit(chart, d, y, d, padded);
+        let scale = if y2 > 0.0 { self.whole.singular_sum / y2 } else { 0.0 };
+        let r = self.whole.residual(x, q, y, d, padded, 1.0);
+        let conformal = self.whole.residual(x, q, y, d, padded, scale);
+        let r_pca = self.charted.residual(chart, d, y, d, padded, 1.0);
+        let directions = self.stretch(padded, d);
         let stretches = &self.stretches[..directions];
         PerPoint {
-            r: self.whole.residual,
-            r_n: self.whole.residual / x2,
-            r_c: self.whole.conformal_residual / x2,
-            r_pca: self.charted.residual,
+            r,
+            r_n: r / x2,
+            r_c: conformal / x2,
+            r_pca,
             bound: self.tangent.residual / x2,
             stretch_max: stretches.iter().fold(0.0, |a, &b| b.max(a)),
             stretch_min: stretches.iter().fold(f64::INFINITY, |a, &b| b.min(a)),
             area: stretches.iter().product(),
             size: y2 / x2,
-            scale: self.whole.scale,
+            scale,
         }
     }
 
     /// The singular values of the linear map that takes the chart nearest to the embedding, over the
     /// directions in which the chart has any extent; says how many there are.
+    ///
+    /// Chart coordinates are uncorrelated, so each row of the map is a regression of its own.
     #[inline(always)]
-    fn stretch(&mut self, d: usize) -> usize {
-        self.map.clear();
-        self.stretches.resize(d, 0.0);
-        let longest = extent2(&self.tangent.chart, 0, d);
+    fn stretch(&mut self, padded: usize, d: usize) -> usize {
+        let chart = &self.tangent.chart[..d * padded];
+        let (map, stretches) = (first(&mut self.map, d * d), first(&mut self.stretches, d));
+        let longest = dot(column(chart, padded, 0), column(chart, padded, 0));
         let mut directions = 0;
         for j in 0..d {
-            let extent2 = extent2(&self.tangent.chart, j, d);
-            if extent2 <= EXTENT * EXTENT * longest {
-                continue;
-            }
-            // Chart coordinates are uncorrelated, so each row of the map is a regression of its own.
-            let start = self.map.len();
-            self.map.resize(start + d, 0.0);
-            for (theta, y) in self.tangent.chart.chunks_exact(d).zip(self.y.x.chunks_exact(d)) {
+            let theta = column(chart, padded, j);
+            let extent2 = dot(theta, theta);
+            if extent2 > EXTENT * EXTENT * longest {
                 for b in 0..d {
-                    self.map[start + b] += theta[j] * y[b];
+                    map[directions * d + b] = self.charted.product[b * d + j] / extent2;
                 }
+                directions += 1;
             }
-            self.map[start..].iter_mut().for_each(|v| *v /= extent2);
-            directions += 1;
         }
-        singular_values(&mut self.map, d, directions, &mut self.stretches);
+        singular_values(&mut map[..directions * d], d, directions, stretches);
         directions
     }
-}
-
-#[inline(always)]
-fn extent2(chart: &[f64], j: usize, d: usize) -> f64 {
-    chart.chunks_exact(d).fold(0.0, |sum, theta| sum + theta[j] * theta[j])
 }
 
 /// All points of the neighbourhood coincide: perfect if those of the embedding do too.
@@ -293,23 +396,26 @@ fn coincident(y2: f64) -> PerPoint {
 }
 
 fn summarize(per_point: Vec<PerPoint>) -> Faithfulness {
-    let kept: Vec<&PerPoint> = per_point.iter().filter(|p| !p.degenerate()).collect();
-    let over_kept = |f: fn(&PerPoint) -> f64| mean(kept.iter().map(|p| f(p)));
-    // An embedding of which no neighbourhood can be measured is not perfect.
-    let unmeasured = if kept.is_empty() { f64::INFINITY } else { 0.0 };
+    let n = per_point.len() as f64;
+    let [r, r_pca, kept, r_n, r_c, bound, size, weighted_scale] =
+        sums(&per_point, |p| match p.degenerate() {
+            true => [p.r, p.r_pca, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            false => [p.r, p.r_pca, 1.0, p.r_n, p.r_c, p.bound, p.size, p.size * p.scale],
+        });
     // G(X_i, c Y_i) / |H X_i|^2 = r_c + size (c - scale)^2: a parabola for each neighbourhood.
-    let size = sum(kept.iter().map(|p| p.size));
-    let scale = if size > 0.0 { sum(kept.iter().map(|p| p.size * p.scale)) / size } else { 0.0 };
-    let scaled = mean(kept.iter().map(|p| p.r_c + p.size * (scale - p.scale).powi(2)));
+    let scale = if size > 0.0 { weighted_scale / size } else { 0.0 };
+    let [apart] = sums(&per_point, |p| [p.size * (scale - p.scale).powi(2)]);
+    // An embedding of which no neighbourhood can be measured is not perfect.
+    let mean = |sum: f64| if kept > 0.0 { sum / kept } else { f64::INFINITY };
     Faithfulness {
-        r: mean(per_point.iter().map(|p| p.r)),
-        r_pca: mean(per_point.iter().map(|p| p.r_pca)),
-        r_n: over_kept(|p| p.r_n) + unmeasured,
-        r_c: over_kept(|p| p.r_c) + unmeasured,
-        lower_bound: over_kept(|p| p.bound),
+        r: r / n,
+        r_pca: r_pca / n,
+        r_n: mean(r_n),
+        r_c: mean(r_c),
+        lower_bound: if kept > 0.0 { bound / kept } else { 0.0 },
         scale,
-        r_n_scaled: scaled + unmeasured,
-        n_degenerate: per_point.len() - kept.len(),
+        r_n_scaled: mean(r_c + apart),
+        n_degenerate: per_point.len() - kept as usize,
         per_point,
     }
 }

@@ -1,0 +1,8 @@
+"""Run the command as ``python -m unbend``."""
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,389 @@
+"""The command `unbend`. What is slow to import is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from .metrics import Faithfulness
+    from .neighbors import Neighborhoods
+
+__all__ = ["main"]
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+WIDTH = 79
+
+_EXIT_CODES = """\
+exit codes:
+  0    done
+  1    an unexpected failure (set UNBEND_DEBUG=1 to see where)
+  2    bad usage or bad input; one line on standard error says what
+  130  interrupted by Ctrl-C
+"""
+
+_MEASURE = """\
+Measure how faithfully the embedding Y shows the neighbourhoods of the data X.
+
+Row i of Y is the image of row i of X. Both can be .npy, .npz, .csv, .tsv or
+.parquet files; from an .npz the array X is taken, or the only one, or the one
+you name: file.npz:NAME.
+"""
+
+_MEASURE_EPILOG = f"""\
+examples:
+  unbend measure roll.npy umap.npy
+  unbend measure run.npz:X run.npz:umap -k 20 --json
+  unbend measure big.npy tsne.npy --centers 10000 --seed 7
+
+--json prints one object: the means and counts that unbend.faithfulness returns,
+under the same names, with the 95 % intervals of the means, the worst 1 % of the
+points, and n_alone, the number of points without any neighbour. A number that
+is not finite is null.
+
+{_EXIT_CODES}"""
+
+_DEMO = """\
+Flatten a swiss roll in three ways and measure each of them.
+
+Prints the measures and the time of every stage, and draws a picture, which
+needs matplotlib: pip install 'unbend[plot]'.
+"""
+
+_DEMO_EPILOG = f"""\
+examples:
+  unbend demo
+  unbend demo --n 5000 -o pictures
+
+{_EXIT_CODES}"""
+
+
+class _UsageError(Exception):
+    """The command line makes no sense."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises what is wrong, so that one place prints it."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        The arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code: 0 done, 1 unexpected failure, 2 bad usage or bad input, 130 interrupted.
+
+    Examples
+    --------
+    >>> from unbend.cli import main
+    >>> main(["measure", "--help"])  # doctest: +ELLIPSIS
+    usage: unbend measure ...
+    0
+    """
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return _complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. The interpreter must not try again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except (_UsageError, ValueError) as error:
+        return _complain(f"error: {error}", BAD_INPUT)
+    except MemoryError:
+        return _complain("error: out of memory", FAILED)
+    except Exception as error:
+        return _complain(f"error: {type(error).__name__}: {error}", FAILED)
+
+
+def _run(argv: list[str] | None) -> int:
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as done:
+        # After --help and --version.
+        return int(done.code or OK)
+    run = {"measure": _measure, "demo": _demo}.get(options.command)
+    if run is None:
+        raise _UsageError("give a command, measure or demo (see unbend --help)")
+    run(options)
+    return OK
+
+
+def _complain(message: str, code: int) -> int:
+    if code == FAILED and os.environ.get("UNBEND_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    print("unbend:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+# The command line ----------------------------------------------------------------------------------------
+
+
+def _parser() -> _Parser:
+    from . import __version__
+
+    parser = _Parser(
+        prog="unbend",
+        description="Flatten manifolds without stretching them,\nand measure how faithful any embedding is.",
+        epilog=f"example:\n  unbend measure roll.npy umap.npy\n\n{_EXIT_CODES}",
+    )
+    parser.add_argument("--version", action="version", version=f"unbend {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _add_measure(commands)
+    _add_demo(commands)
+    return parser
+
+
+def _add_measure(commands: Any) -> None:
+    parser = commands.add_parser(
+        "measure",
+        help="judge an embedding from any tool",
+        description=_MEASURE,
+        epilog=_MEASURE_EPILOG,
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    parser.add_argument("Y", help="its embedding, in the same order")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (12)")
+    size.add_argument("--radius", type=float, metavar="R", help="instead: all others within this distance")
+    parser.add_argument(
+        "--without-self", action="store_true", help="leave each point out of its own neighbourhood"
+    )
+    parser.add_argument("--centers", type=int, metavar="N", help="measure N neighbourhoods drawn at random")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones are drawn (0)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_demo(commands: Any) -> None:
+    parser = commands.add_parser(
+        "demo", help="a swiss roll, flattened and measured", description=_DEMO, epilog=_DEMO_EPILOG
+    )
+    parser.add_argument("--n", type=int, default=100_000, metavar="N", help="number of points (100000)")
+    parser.add_argument("-o", "--output", default="demo", metavar="DIR", help="folder of the picture (demo)")
+
+
+# measure -------------------------------------------------------------------------------------------------
+
+
+def _measure(options: argparse.Namespace) -> None:
+    from .files import read_points
+    from .metrics import faithfulness
+    from .neighbors import neighborhoods
+
+    x, y = read_points(options.X), read_points(options.Y)
+    _check_pair(x, y, options)
+    graph = neighborhoods(x, options.neighbors, radius=options.radius, n_jobs=options.jobs)
+    if graph.sizes.max() == 0:
+        raise ValueError(f"no point has a neighbour within radius = {options.radius}")
+    m = faithfulness(
+        x,
+        y,
+        neighborhoods=graph,
+        include_self=not options.without_self,
+        n_centers=options.centers,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+    )
+    if options.json:
+        print(json.dumps(_finite(_record(m, options, graph)), allow_nan=False))
+    else:
+        print("\n".join(_table(m, options, graph, x.shape, y.shape)))
+
+
+def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:
+    """Say in the words of the command line what cannot be compared."""
+    if len(x) != len(y):
+        raise ValueError(f"{options.X} has {len(x)} points, but {options.Y} has {len(y)}")
+    if y.shape[1] > x.shape[1]:
+        raise ValueError(
+            f"{options.Y} has {y.shape[1]} columns, more than the {x.shape[1]} of {options.X}: "
+            "give the data first, then the embedding"
+        )
+
+
+def _record(m: Faithfulness, options: argparse.Namespace, graph: Neighborhoods) -> dict[str, Any]:
+    """Return what --json prints."""
+    from . import __version__
+
+    count, mean, worst = _worst(m)
+    return {
+        **m.to_dict(),
+        "interval": {name: m.interval(name) for name in m.standard_error},
+        "worst": {"n_points": count, "r_n": mean, "points": worst},
+        "x": options.X,
+        "y": options.Y,
+        "n_neighbors": graph.n_neighbors,
+        "radius": options.radius,
+        "n_alone": int((graph.sizes == 0).sum()),
+        "include_self": not options.without_self,
+        "seed": options.seed,
+        "version": __version__,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Put None in the place of every number that JSON cannot hold."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _worst(m: Faithfulness, share: float = 0.01, listed: int = 5) -> tuple[int, float, list[int]]:
+    """Return how many points the worst 1 % are, their mean R_N, and the first few of them."""
+    import numpy as np
+
+    r_n = m.per_point["r_n"]
+    measured = np.flatnonzero(np.isfinite(r_n))
+    if len(measured) == 0:
+        return 0, math.nan, []
+    order = measured[np.argsort(-r_n[measured], kind="stable")][: math.ceil(share * len(measured))]
+    return len(order), float(r_n[order].mean()), [int(point) for point in m.centers[order[:listed]]]
+
+
+def _table(
+    m: Faithfulness,
+    options: argparse.Namespace,
+    graph: Neighborhoods,
+    x_shape: tuple[int, int],
+    y_shape: tuple[int, int],
+) -> Iterator[str]:
+    """Yield the lines that a person reads."""
+    yield f"data       {_sized(options.X, x_shape)}"
+    yield f"embedding  {_sized(options.Y, y_shape)}"
+    yield from _wrapped(f"measured   {_neighborhoods_in_words(m, options, graph)}", 11)
+    yield ""
+    yield from _rows(m, y_shape[1])
+    yield ""
+    if m.n_degenerate:
+        yield from _wrapped(
+            f"  left out   {m.n_degenerate:,} neighbourhoods: their points coincide, their images do not", 13
+        )
+    alone = int((graph.sizes == 0).sum())
+    if alone:
+        yield from _wrapped(
+            f"  alone      {alone:,} points without any neighbour, which count as perfect", 13
+        )
+    yield from _worst_lines(m)
+    yield from _wrapped(f"  reading    {_reading(m)}", 13)
+
+
+def _sized(name: str, shape: tuple[int, int]) -> str:
+    return f"{name}: {shape[0]:,} points in {shape[1]:,} dimension{'s' * (shape[1] != 1)}"
+
+
+def _neighborhoods_in_words(m: Faithfulness, options: argparse.Namespace, graph: Neighborhoods) -> str:
+    which = f"{m.n_centers:,} neighbourhoods"
+    if m.n_centers < m.n_points:
+        which += f" drawn from {m.n_points:,} (seed {options.seed})"
+    own = "without the point itself" if options.without_self else "and the point itself"
+    if options.radius is None:
+        return f"{which}, {graph.n_neighbors} neighbours each {own}"
+    sizes = graph.sizes
+    return f"{which}, all within {options.radius:g} ({sizes.min():,} to {sizes.max():,} neighbours) {own}"
+
+
+def _rows(m: Faithfulness, d: int) -> Iterator[str]:
+    """Yield one line for each number: its name, value, interval if there is one, and meaning."""
+    sampled = m.n_centers < m.n_points
+    yield f"  {'':<12}  {'value':>9}" + (f"  {'+- (95 %)':>9}" if sampled else "") + "  meaning"
+    for name, field, meaning in (
+        ("R_N", "r_n", "error relative to size; 0 is perfect"),
+        ("lower bound", "lower_bound", f"the least R_N possible in {d} dimension{'s' * (d != 1)}"),
+        ("R_N rescaled", "r_n_scaled", "R_N after the best scale; 0 is perfect"),
+        ("best scale", "scale", "of the whole embedding; 1 is perfect"),
+        ("R_C", "r_c", "error in shape alone; 0 is perfect"),
+        ("R", "r", "squared error in units of X; 0 is perfect"),
+        ("R_PCA", "r_pca", "R against local PCA; 0 is perfect"),
+    ):
+        yield f"  {name:<12}  {getattr(m, field):>9.4g}{_margin(m, field) if sampled else ''}  {meaning}"
+
+
+def _margin(m: Faithfulness, field: str) -> str:
+    """Return half the width of the 95 % interval in its column."""
+    if field not in m.standard_error:
+        return f"  {'':>9}"
+    return f"  {m.interval(field)[1] - getattr(m, field):>9.2g}"
+
+
+def _worst_lines(m: Faithfulness) -> Iterator[str]:
+    count, mean, points = _worst(m)
+    if count == 0:
+        return
+    first = ", ".join(map(str, points))
+    many = f"{count:,} points, mean R_N {mean:.3g}; worst {first}"
+    one = f"point {first}, R_N {mean:.3g}"
+    yield from _wrapped(f"  worst 1 %  {one if count == 1 else many}", 13)
+
+
+def _reading(m: Faithfulness) -> str:
+    """Say in one phrase what the numbers together mean."""
+    if m.n_degenerate == m.n_centers:
+        return "nothing to compare: each neighbourhood of X is a single spot"
+    if m.r_n_scaled <= 1.1 * m.lower_bound + 1e-9 and 0.9 < m.scale < 1.1:
+        return "as faithful as an embedding of this dimension can be"
+    count, mean, _ = _worst(m)
+    if count * mean > 0.5 * m.r_n * (m.n_centers - m.n_degenerate):
+        return "a few points make up most of R_N: look at the worst 1 %"
+    if m.r_n_scaled < min(0.5 * m.r_n, 0.75):
+        return f"the scale is off by x{m.scale:.3g}: multiply Y by that, and R_N is {m.r_n_scaled:.3g}"
+    return _reading_of_shape(m)
+
+
+def _reading_of_shape(m: Faithfulness) -> str:
+    """Say what is wrong where the scale is right."""
+    if m.lower_bound > 0.25:
+        return "X is not flat enough for this dimension: see the lower bound"
+    if m.r_c > 0.75:
+        return "the embedding shows almost nothing of the neighbourhoods"
+    if m.r_c < 0.5 * m.r_n_scaled:
+        return "shapes are kept better than sizes: R_C is far below R_N"
+    if m.r_n_scaled < 0.05:
+        return "faithful to within a few per cent"
+    return "both shapes and sizes of neighbourhoods are distorted"
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        subsequent_indent=" " * indent,
+        drop_whitespace=True,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+# demo ----------------------------------------------------------------------------------------------------
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from .demo import run
+
+    run(options.n, options.output)

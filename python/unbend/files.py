@@ -1,0 +1,364 @@
+"""Points from files, and files that are either whole or not there."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FileError", "read_points", "write_atomically"]
+
+Points = npt.NDArray[Any]
+
+
+class FileError(ValueError, OSError):
+    """A file cannot be read as points, or must not be written. The message is one line."""
+
+
+def read_points(path: str | os.PathLike[str]) -> Points:
+    r"""Read a point cloud, one point a row.
+
+    The suffix says what the file is:
+
+    - ``.npy``: memory-mapped, so that only what is used is read;
+    - ``.npz``: the array called ``X``, or the only one; ``file.npz:name`` chooses;
+    - ``.csv``, ``.tsv``: numbers only. A first line without any number is a header, lines that begin with
+      ``#`` are comments, and a ``.csv`` may be separated by semicolons. A first column without a name that
+      counts the rows from 0 or 1 is the index of a data frame and left out;
+    - ``.parquet``: numeric columns only; needs ``pip install 'unbend[parquet]'``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+        Integers or floats. From ``.npy`` it is read-only.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, its kind is unknown, or it does not hold a table of numbers. It is both a
+        ValueError and an OSError.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from unbend.files import read_points
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "points.csv")
+    ...     _ = path.write_text("x,y\n1,2\n3,4.5\n")
+    ...     read_points(path)
+    array([[1. , 2. ],
+           [3. , 4.5]])
+    """
+    file, key = _split_key(os.fspath(path))
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        kinds = ", ".join(_READERS)
+        raise FileError(f"cannot read {file}: its suffix {file.suffix!r} is none of {kinds}")
+    _check_readable(file)
+    try:
+        return _checked(reader(file, key), path)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def write_atomically(
+    path: str | os.PathLike[str], writer: Callable[[Path], object], *, force: bool = False
+) -> Path:
+    """Write a file so that it appears whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where it shall be. The folder must exist.
+    writer : callable
+        Takes the path of an empty temporary file in the same folder, with the same suffix, and fills it.
+    force : bool, default False
+        Whether to replace a file that is there already.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    FileError
+        If there is such a file and `force` is not set, or the folder cannot be written to. What `writer`
+        raises passes through; nothing is left behind.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder")
+    if path.exists() and not force:
+        raise FileError(f"cannot write {path}: it exists already")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        temporary.touch(exist_ok=False)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+    try:
+        writer(temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _split_key(path: str) -> tuple[Path, str | None]:
+    """Take ``file.npz:name`` apart, unless there is a file of that name."""
+    match = re.fullmatch(r"(.+\.npz):(.+)", path, flags=re.IGNORECASE | re.DOTALL)
+    if match is None or os.path.exists(path):
+        return Path(path), None
+    return Path(match[1]), match[2]
+
+
+def _check_readable(file: Path) -> None:
+    if not file.exists():
+        raise FileError(f"there is no file {file}")
+    if not file.is_file():
+        raise FileError(f"cannot read {file}: it is not a file")
+    if file.stat().st_size == 0:
+        raise FileError(f"{file} is empty")
+
+
+def _checked(array: Points, name: object) -> Points:
+    if array.dtype.kind not in "fiu":
+        raise FileError(f"{name} holds {array.dtype} entries: real numbers are needed")
+    if array.ndim != 2:
+        raise FileError(f"{name} has shape {array.shape}: two dimensions are needed, one point a row")
+    if 0 in array.shape:
+        raise FileError(f"{name} has shape {array.shape}: it holds no points")
+    return array
+
+
+# NumPy ---------------------------------------------------------------------------------------------------
+
+
+def _read_npy(file: Path, key: str | None) -> Points:
+    try:
+        return np.lib.format.open_memmap(file, mode="r")
+    except ValueError as error:
+        reason = _one_line(error)
+        raise FileError(f"cannot read {file}: it is damaged, or no .npy of numbers ({reason})") from error
+
+
+def _read_npz(file: Path, key: str | None) -> Points:
+    if not zipfile.is_zipfile(file):
+        raise FileError(f"cannot read {file}: it is damaged, or no .npz archive")
+    with np.load(file, allow_pickle=False) as arrays:
+        name = _choose(file, key, arrays.files)
+        try:
+            return np.asarray(arrays[name])
+        except (ValueError, zipfile.BadZipFile, EOFError, zlib.error) as error:
+            raise FileError(f"cannot read {name!r} in {file}: {_one_line(error)}") from error
+
+
+def _choose(file: Path, key: str | None, keys: list[str]) -> str:
+    names = ", ".join(keys) or "nothing"
+    if key is not None:
+        if key not in keys:
+            raise FileError(f"{file} has no array {key!r}: it holds {names}")
+        return key
+    if "X" in keys:
+        return "X"
+    if len(keys) != 1:
+        raise FileError(f"{file} holds {names}: choose one with {file}:NAME")
+    return keys[0]
+
+
+# Text ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a table of text is written."""
+
+    delimiter: str
+    skip: int
+    """Lines before the first row of numbers."""
+    width: int
+    names: list[str] | None
+
+    def cells(self, line: str) -> list[str]:
+        return _cells(line, self.delimiter)
+
+    def parse(self, lines: Iterable[str], skip: int = 0) -> Points:
+        return np.loadtxt(lines, delimiter=self.delimiter, skiprows=skip, ndmin=2, quotechar='"')
+
+
+def _read_csv(file: Path, key: str | None) -> Points:
+    return _read_text(file, "," if ";" not in _first_line(file)[1] else ";")
+
+
+def _read_tsv(file: Path, key: str | None) -> Points:
+    return _read_text(file, "\t")
+
+
+def _read_text(file: Path, delimiter: str) -> Points:
+    layout = _layout(file, delimiter)
+    try:
+        with _open(file) as handle:
+            table = layout.parse(handle, skip=layout.skip)
+    except ValueError:
+        table = _read_untidy(file, layout)
+    return table[:, 1:] if _has_index(table, layout.names) else table
+
+
+def _read_untidy(file: Path, layout: _Layout) -> Points:
+    """Read what NumPy refused: a fault is named, lines of mere spaces are passed over."""
+    fault = _first_fault(file, layout)
+    if fault is not None:
+        raise FileError(fault)
+    try:
+        return layout.parse((line for _, line in _lines(file, after=layout.skip)))
+    except ValueError as error:
+        raise FileError(f"cannot read {file}: {_one_line(error)}") from error
+
+
+def _layout(file: Path, delimiter: str) -> _Layout:
+    number, line = _first_line(file)
+    names = _cells(line, delimiter)
+    if not _is_header(names):
+        return _Layout(delimiter, number - 1, len(names), None)
+    _first_line(file, after=number)
+    return _Layout(delimiter, number, len(names), names)
+
+
+def _is_header(cells: list[str]) -> bool:
+    first, *rest = (cell.strip() for cell in cells)
+    # Above the index of a data frame there is no name, and columns without names are numbered.
+    if not first and rest == [str(column) for column in range(len(rest))]:
+        return bool(rest)
+    return not any(map(_is_number, (first, *rest)))
+
+
+def _has_index(table: Points, names: list[str] | None) -> bool:
+    if names is None or names[0].strip() or table.shape[1] < 2:
+        return False
+    counted = np.arange(len(table))
+    return bool((table[:, 0] == counted).all() or (table[:, 0] == counted + 1).all())
+
+
+def _first_fault(file: Path, layout: _Layout) -> str | None:
+    """Say where the first cell is that is not a number."""
+    for number, line in _lines(file, after=layout.skip):
+        cells = layout.cells(line)
+        if len(cells) != layout.width:
+            return f"{file}, line {number} has {_columns(len(cells))}, but the first has {layout.width}"
+        for column, cell in enumerate(cells):
+            if not _is_number(cell):
+                what = f"{_shortened(cell)!r} is not a number" if cell.strip() else "the cell is empty"
+                return f"{file}, line {number}, {_column(column, layout.names)}: {what}"
+    return None
+
+
+def _column(column: int, names: list[str] | None) -> str:
+    name = names[column].strip() if names else ""
+    return f"column {column + 1}" + (f" ({_shortened(name)})" if name else "")
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+def _first_line(file: Path, after: int = 0) -> tuple[int, str]:
+    for number, line in _lines(file, after):
+        return number, line
+    raise FileError(f"{file} is empty" if after == 0 else f"{file} holds a header, but no points")
+
+
+def _lines(file: Path, after: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is neither blank nor a comment."""
+    with _open(file) as handle:
+        for number, line in enumerate(handle, 1):
+            text = line.split("#", 1)[0].rstrip("\r\n")
+            if number > after and text.strip(" "):
+                yield number, text
+
+
+def _open(file: Path) -> IO[str]:
+    # A byte that is no UTF-8 can be part of a name; in a number it is found and reported.
+    return open(file, encoding="utf-8-sig", errors="replace")
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# Parquet -------------------------------------------------------------------------------------------------
+
+
+def _read_parquet(file: Path, key: str | None) -> Points:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise FileError(f"cannot read {file}: it needs pyarrow, pip install 'unbend[parquet]'") from error
+    try:
+        with pq.ParquetFile(file) as source:
+            table = source.read()
+    except pa.ArrowException as error:
+        raise FileError(f"cannot read {file}: {_one_line(error)}") from error
+    kept = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
+    return _stacked([_parquet_column(file, name, table.column(name)) for name in kept], table.num_rows)
+
+
+def _parquet_column(file: Path, name: str, column: Any) -> Points:
+    import pyarrow as pa
+
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise FileError(f"{file}, column {name!r} holds {column.type}, not numbers")
+    if column.null_count:
+        raise FileError(f"{file}, column {name!r} lacks {column.null_count} of {len(column)} values")
+    values: Points = column.to_numpy()
+    return values
+
+
+def _stacked(columns: list[Points], rows: int) -> Points:
+    table: Points = np.empty((rows, len(columns)), dtype=np.result_type(*columns) if columns else float)
+    for column, values in enumerate(columns):
+        table[:, column] = values
+    return table
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+_READERS: dict[str, Callable[[Path, str | None], Points]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".csv": _read_csv,
+    ".tsv": _read_tsv,
+    ".parquet": _read_parquet,
+}

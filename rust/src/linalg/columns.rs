@@ -1,0 +1,69 @@
+//! Vector loops over the columns of a matrix.
+//!
+//! Sums run in four lanes, so that they vectorise, and always in the same order. Columns of a length
+//! that is a multiple of four need no remainder.
+
+const LANES: usize = 4;
+
+/// Column `j` of a matrix with `rows` rows.
+#[inline(always)]
+pub fn column(matrix: &[f64], rows: usize, j: usize) -> &[f64] {
+    &matrix[j * rows..(j + 1) * rows]
+}
+
+/// Sum of the products of two slices of one length.
+#[inline(always)]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest = a_rest.iter().zip(b_rest).fold(0.0, |sum, (x, y)| sum + x * y);
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+/// out <- sum over j < `count` of weight(j) times column j, for columns of a multiple of four entries.
+#[inline(always)]
+pub fn combine(columns: &[f64], count: usize, weight: impl Fn(usize) -> f64, out: &mut [f64]) {
+    let rows = out.len();
+    for (c, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut sums = [0.0; LANES];
+        for j in 0..count {
+            let w = weight(j);
+            let chunk = &columns[j * rows + c * LANES..][..LANES];
+            for lane in 0..LANES {
+                sums[lane] += w * chunk[lane];
+            }
+        }
+        *out = sums;
+    }
+}
+
+/// |x - sum over j < `count` of weight(j) times column j|^2, for columns of a multiple of four entries.
+#[inline(always)]
+pub fn distance2_to_combination(
+    x: &[f64],
+    columns: &[f64],
+    count: usize,
+    weight: impl Fn(usize) -> f64,
+) -> f64 {
+    let rows = x.len();
+    let mut sums = [0.0; LANES];
+    for (c, x) in x.as_chunks::<LANES>().0.iter().enumerate() {
+        let mut rest = *x;
+        for j in 0..count {
+            let w = weight(j);
+            let chunk = &columns[j * rows + c * LANES..][..LANES];
+            for lane in 0..LANES {
+                rest[lane] -= w * chunk[lane];
+            }
+        }
+        for lane in 0..LANES {
+            sums[lane] += rest[lane] * rest[lane];
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}

@@ -1,0 +1,274 @@
+"""Points from files of every kind, and what is said about files that hold none."""
+
+import os
+import stat
+import sys
+
+import numpy as np
+import pytest
+from unbend.files import FileError, read_points, write_atomically
+
+POINTS = np.array([[1.0, 2.0, 0.5], [3.0, 4.0, -1e-3]])
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def complaint(path):
+    with pytest.raises(FileError) as caught:
+        read_points(path)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, OSError)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# NumPy
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, ">f8"])
+def test_npy(tmp_path, dtype):
+    np.save(tmp_path / "a.npy", np.arange(6).reshape(3, 2).astype(dtype))
+    read = read_points(str(tmp_path / "a.npy"))
+    assert isinstance(read, np.memmap)
+    assert not read.flags.writeable
+    assert read.dtype == dtype
+    assert read.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_npy_in_fortran_order(tmp_path):
+    np.save(tmp_path / "a.npy", np.asfortranarray(POINTS))
+    assert np.array_equal(read_points(tmp_path / "a.npy"), POINTS)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(5), r"has shape \(5,\): two dimensions are needed, one point a row"),
+        (np.zeros((2, 2, 2)), r"has shape \(2, 2, 2\): two dimensions"),
+        (np.zeros((0, 3)), r"has shape \(0, 3\): it holds no points"),
+        (np.zeros((2, 2), complex), "holds complex128 entries"),
+        (np.array([["a"]]), "holds <U1 entries"),
+        (np.zeros((2, 2), bool), "holds bool entries"),
+    ],
+)
+def test_npy_of_something_else(tmp_path, array, message):
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(FileError, match=message):
+        read_points(tmp_path / "a.npy")
+
+
+def test_damaged_npy(tmp_path):
+    np.save(tmp_path / "a.npy", POINTS)
+    whole = (tmp_path / "a.npy").read_bytes()
+    assert "damaged" in complaint(put(tmp_path, "short.npy", whole[:-8]))
+    assert "damaged" in complaint(put(tmp_path, "other.npy", "hello, world"))
+    np.save(tmp_path / "o.npy", np.array([[None]]), allow_pickle=True)
+    assert "Python objects" in complaint(tmp_path / "o.npy")
+
+
+def test_npz_chooses_x_or_the_only_one_or_the_named_one(tmp_path):
+    np.savez(tmp_path / "a.npz", X=POINTS, Y=POINTS[:, :2])
+    np.savez(tmp_path / "b.npz", anything=POINTS)
+    assert np.array_equal(read_points(tmp_path / "a.npz"), POINTS)
+    assert np.array_equal(read_points(tmp_path / "b.npz"), POINTS)
+    assert np.array_equal(read_points(f"{tmp_path}/a.npz:Y"), POINTS[:, :2])
+
+
+def test_npz_without_a_choice_names_the_keys(tmp_path):
+    np.savez(tmp_path / "a.npz", P=POINTS, Q=POINTS)
+    assert complaint(tmp_path / "a.npz").endswith(
+        "a.npz holds P, Q: choose one with " + f"{tmp_path / 'a.npz'}:NAME"
+    )
+    assert "has no array 'X': it holds P, Q" in complaint(f"{tmp_path}/a.npz:X")
+
+
+def test_damaged_npz(tmp_path):
+    np.savez(tmp_path / "a.npz", np.array([[None]]))
+    whole = (tmp_path / "a.npz").read_bytes()
+    assert "'arr_0'" in complaint(tmp_path / "a.npz")
+    assert "no .npz archive" in complaint(put(tmp_path, "short.npz", whole[:-30]))
+    np.savez(tmp_path / "none.npz")
+    assert "holds nothing" in complaint(tmp_path / "none.npz")
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bare.csv", "1,2,0.5\n3,4,-1e-3\n"),
+        ("header.csv", "x,y,z\n1,2,0.5\n3,4,-1e-3"),
+        ("quoted.csv", '"x, mm","y","z"\n"1","2","0.5"\n3,4,-1e-3\n'),
+        ("windows.csv", "\ufeffx,y,z\r\n1,2,0.5\r\n3,4,-1e-3\r\n"),
+        ("comments.csv", "# made by hand\n\nx,y,z\n1,2,0.5 # first\n   \n\n3, 4, -1e-3\n\n"),
+        ("semicolons.csv", "x;y;z\n1;2;0.5\n3;4;-1e-3\n"),
+        ("frame.csv", ",x,y,z\n0,1,2,0.5\n1,3,4,-1e-3\n"),
+        ("unnamed.csv", ",0,1,2\n0,1,2,0.5\n1,3,4,-1e-3\n"),
+        ("from_r.csv", '"","x","y","z"\n"1",1,2,0.5\n"2",3,4,-1e-3\n'),
+        ("UPPER.CSV", "1,2,0.5\n3,4,-1e-3\n"),
+        ("tabs.tsv", "x\ty\tz\n1\t2\t0.5\n3\t4\t-1e-3\n"),
+    ],
+)
+def test_text(tmp_path, name, text):
+    assert np.array_equal(read_points(put(tmp_path, name, text)), POINTS)
+
+
+def test_header_in_another_encoding(tmp_path):
+    path = put(tmp_path, "a.csv", "größe,b\n1,2\n".encode("latin-1"))
+    assert read_points(path).tolist() == [[1, 2]]
+
+
+def test_one_column_and_one_row_are_points(tmp_path):
+    assert read_points(put(tmp_path, "a.csv", "1\n2\n")).shape == (2, 1)
+    assert read_points(put(tmp_path, "b.csv", "1,2\n")).shape == (1, 2)
+
+
+def test_a_first_column_that_does_not_count_is_kept(tmp_path):
+    assert read_points(put(tmp_path, "a.csv", ",y\n5,2\n1,3\n")).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y,kind\n1,2,3\n1,2,cat\n", "line 3, column 3 (kind): 'cat' is not a number"),
+        ("1,2,cat\n", "line 1, column 3: 'cat' is not a number"),
+        ("1,2\n\n# no\n3,\n", "line 4, column 2: the cell is empty"),
+        ("1,2\n1,2,3\n", "line 2 has 3 columns, but the first has 2"),
+        ("1,2\n1\n", "line 2 has 1 column, but the first has 2"),
+        ("a;b\n1,5;2\n", "line 2, column 1 (a): '1,5' is not a number"),
+        ("1,2\n3," + "z" * 1000, "'" + "z" * 37 + "...' is not a number"),
+        ("1,2\n3,1_0\n", "'1_0'"),
+        ("x,y\n", "holds a header, but no points"),
+        ("", "is empty"),
+        ("\n# nothing\n\n", "is empty"),
+        (b"1,2\n\x00\xff,3\n", "line 2, column 1"),
+    ],
+)
+def test_text_that_is_no_table_of_numbers(tmp_path, text, message):
+    assert message in complaint(put(tmp_path, "a.csv", text))
+
+
+def test_large_text_is_read_exactly(tmp_path):
+    x = np.random.default_rng(0).normal(size=(20_000, 3))
+    np.savetxt(tmp_path / "a.csv", x, delimiter=",", fmt="%.17g", header="x,y,z", comments="")
+    assert np.array_equal(read_points(tmp_path / "a.csv"), x)
+
+
+# Parquet
+
+
+def parquet(path, **columns):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_parquet(tmp_path):
+    x, y = np.array([1, 2]), np.array([0.5, 3])
+    path = parquet(tmp_path / "a.parquet", x=x, y=y, __index_level_0__=x)
+    assert read_points(path).tolist() == [[1, 0.5], [2, 3]]
+
+
+def test_parquet_keeps_single_precision(tmp_path):
+    x = np.ones(3, np.float32)
+    assert read_points(parquet(tmp_path / "a.parquet", x=x, y=x)).dtype == np.float32
+
+
+def test_parquet_that_is_no_table_of_numbers(tmp_path):
+    assert "column 'kind' holds string" in complaint(
+        parquet(tmp_path / "a.parquet", x=[1, 2], kind=["a", "b"])
+    )
+    assert "column 'x' lacks 1 of 2 values" in complaint(parquet(tmp_path / "b.parquet", x=[1.0, None]))
+    assert "it holds no points" in complaint(parquet(tmp_path / "c.parquet"))
+    assert "cannot read" in complaint(put(tmp_path, "d.parquet", "junk" * 10))
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'unbend[parquet]'" in complaint(put(tmp_path, "a.parquet", "PAR1"))
+
+
+# Any file
+
+
+def test_files_that_are_none(tmp_path):
+    assert complaint(tmp_path / "none.npy") == f"there is no file {tmp_path / 'none.npy'}"
+    assert "suffix '.txt' is none of .npy, .npz, .csv, .tsv, .parquet" in complaint(
+        put(tmp_path, "a.txt", "1")
+    )
+    assert "suffix ''" in complaint(tmp_path / "a")
+    for suffix in ("npy", "npz", "csv", "tsv", "parquet"):
+        assert complaint(put(tmp_path, f"empty.{suffix}", "")).endswith("is empty")
+    (tmp_path / "folder.npy").mkdir()
+    assert "it is not a file" in complaint(tmp_path / "folder.npy")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="anybody may read anything here")
+def test_a_file_that_must_not_be_read(tmp_path):
+    path = put(tmp_path, "a.csv", "1,2\n")
+    path.chmod(0)
+    assert complaint(path) == f"cannot read {path}: Permission denied"
+
+
+# Writing
+
+
+def test_written_whole(tmp_path):
+    path = tmp_path / "a.npy"
+    assert write_atomically(path, lambda temporary: np.save(temporary, POINTS)) == path
+    assert np.array_equal(read_points(path), POINTS)
+    assert os.listdir(tmp_path) == ["a.npy"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_written_with_the_usual_mode(tmp_path):
+    ordinary = put(tmp_path, "ordinary", "")
+    path = write_atomically(tmp_path / "a", lambda temporary: temporary.write_text("a"))
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(ordinary.stat().st_mode)
+
+
+def test_not_overwritten_unless_forced(tmp_path):
+    path = put(tmp_path, "a.txt", "old")
+    with pytest.raises(FileError, match="it exists already"):
+        write_atomically(path, lambda temporary: temporary.write_text("new"))
+    assert path.read_text() == "old"
+    write_atomically(path, lambda temporary: temporary.write_text("new"), force=True)
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, OSError])
+def test_nothing_is_left_of_a_failure(tmp_path, failure):
+    def break_off(temporary):
+        temporary.write_text("half of it")
+        raise failure
+
+    path = put(tmp_path, "a.txt", "old")
+    with pytest.raises(failure):
+        write_atomically(path, break_off, force=True)
+    assert path.read_text() == "old"
+    with pytest.raises(failure):
+        write_atomically(tmp_path / "b.txt", break_off)
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileError, match="No such file or directory"):
+        write_atomically(tmp_path / "none" / "a.txt", lambda temporary: None)
+    with pytest.raises(FileError, match="it is a folder"):
+        write_atomically(tmp_path, lambda temporary: None, force=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are POSIX")
+def test_a_link_is_followed(tmp_path):
+    target = put(tmp_path, "target.txt", "old")
+    (tmp_path / "link.txt").symlink_to(target)
+    write_atomically(tmp_path / "link.txt", lambda temporary: temporary.write_text("new"), force=True)
+    assert target.read_text() == "new"
+    assert (tmp_path / "link.txt").is_symlink()

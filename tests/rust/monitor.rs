@@ -1,0 +1,148 @@
+//! Long computations say how far they are, and stop when asked to.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ndarray::Array2;
+use unbend::{Error, Monitor, Points, Result, Search, Unmonitored, charts, measure, neighbors};
+
+use crate::clouds::*;
+use crate::on_threads;
+
+/// Asks to stop after so many looks.
+struct Impatient {
+    patience: usize,
+    looks: AtomicUsize,
+}
+
+impl Impatient {
+    fn new(patience: usize) -> Self {
+        Impatient { patience, looks: AtomicUsize::new(0) }
+    }
+}
+
+impl Monitor for Impatient {
+    fn stop_requested(&self) -> bool {
+        self.looks.fetch_add(1, Ordering::Relaxed) >= self.patience
+    }
+}
+
+/// Remembers all reports.
+#[derive(Default)]
+struct Diary(Mutex<Vec<(&'static str, usize, usize)>>);
+
+impl Monitor for Diary {
+    fn progress(&self, stage: &'static str, done: usize, total: usize) {
+        self.0.lock().unwrap().push((stage, done, total));
+    }
+}
+
+type Job = Box<dyn Fn(&dyn Monitor) -> Result<()> + Sync>;
+
+/// Everything that can take long, with the name of its stage.
+fn jobs() -> Vec<(&'static str, &'static str, Job)> {
+    let search = |x: Array2<f64>, k: usize, search: Search| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let points = Points::new("X", x.view(), &Unmonitored)?;
+            neighbors::nearest(&points, k, search, monitor).map(|_| ())
+        })
+    };
+    let radius = |x: Array2<f64>, search: Search| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let points = Points::new("X", x.view(), &Unmonitored)?;
+            neighbors::within(&points, 0.05, search, monitor).map(|_| ())
+        })
+    };
+    let on_graph =
+        |n: usize, f: fn(&Points, &Points, &unbend::Neighborhoods, &dyn Monitor) -> Result<()>| -> Job {
+            Box::new(move |monitor: &dyn Monitor| {
+                let x = gaussian(n, 3, 70);
+                let y = gaussian(n, 2, 71);
+                let (x, y) =
+                    (Points::new("X", x.view(), &Unmonitored)?, Points::new("Y", y.view(), &Unmonitored)?);
+                let graph = neighbors::nearest(&x, 6, Search::Auto, &Unmonitored)?.neighborhoods;
+                f(&x, &y, &graph, monitor)
+            })
+        };
+    let narrow = || gaussian(40_000, 3, 70);
+    let wide = || gaussian(2100, 20, 72);
+    let copies = || repeated(&gaussian(21, 20, 73), 100);
+    vec![
+        ("nearest, tree", "neighbors", search(narrow(), 8, Search::Tree)),
+        ("nearest, blocked", "neighbors", search(wide(), 8, Search::Blocked)),
+        ("nearest, blocked, copies", "neighbors", search(copies(), 8, Search::Blocked)),
+        ("nearest, auto", "neighbors", search(gaussian(40_000, 5, 74), 8, Search::Auto)),
+        ("within, tree", "neighbors", radius(narrow(), Search::Tree)),
+        ("within, blocked", "neighbors", radius(wide(), Search::Blocked)),
+        (
+            "faithfulness",
+            "faithfulness",
+            on_graph(6000, |x, y, graph, m| {
+                measure::faithfulness(x, y, graph, Default::default(), m).map(|_| ())
+            }),
+        ),
+        (
+            "faithfulness, large",
+            "faithfulness",
+            on_graph(60_000, |x, y, graph, m| {
+                measure::faithfulness(x, y, graph, Default::default(), m).map(|_| ())
+            }),
+        ),
+        (
+            "lower bound",
+            "faithfulness",
+            on_graph(6000, |x, _, graph, m| {
+                measure::lower_bound(x, 2, graph, Default::default(), m).map(|_| ())
+            }),
+        ),
+        (
+            "charts",
+            "charts",
+            on_graph(6000, |x, _, graph, m| charts::charts(x, graph, 2, true, m).map(|_| ())),
+        ),
+    ]
+}
+
+#[test]
+fn a_stop_is_obeyed_whenever_it_comes() {
+    for (name, _, job) in jobs() {
+        // how often this job looks when nobody is in a hurry
+        let patient = Impatient::new(usize::MAX);
+        assert_eq!(job(&patient), Ok(()), "{name}");
+        let looks = patient.looks.load(Ordering::Relaxed);
+        assert!(looks >= 10, "{name} looks {looks} times");
+        for patience in [0, 1, 2, 5, looks / 2, looks - 3] {
+            let stopped = job(&Impatient::new(patience));
+            assert_eq!(stopped, Err(Error::Interrupted), "{name} after {patience} of {looks} looks");
+        }
+    }
+}
+
+#[test]
+fn arrays_are_checked_interruptibly() {
+    let x = gaussian(10_000, 2, 75);
+    for patience in 0..3 {
+        let stopped = Points::new("X", x.view(), &Impatient::new(patience)).map(|_| ());
+        assert_eq!(stopped, Err(Error::Interrupted), "after {patience} looks");
+    }
+}
+
+/// On one thread reports come in order: the share done never falls, and ends at all.
+#[test]
+fn progress_rises_to_the_total() {
+    for (name, expected_stage, job) in jobs() {
+        let diary = Diary::default();
+        on_threads(1, || job(&diary)).unwrap();
+        let reports = diary.0.into_inner().unwrap();
+        let mut before = 0.0;
+        for &(stage, done, total) in &reports {
+            let share = done as f64 / total as f64;
+            assert_eq!(stage, expected_stage, "{name}");
+            assert!(done > 0 && done <= total, "{name}: {done} of {total}");
+            assert!(share >= before, "{name}: {done} of {total} after a share of {before}");
+            before = share;
+        }
+        assert_eq!(before, 1.0, "{name}");
+        assert!(reports.len() > 1, "{name}: {} reports", reports.len());
+    }
+}

@@ -1,0 +1,307 @@
+//! The definitions as plainly as loops say them: slow, and meant to be checked by reading.
+//!
+//! Notation: X_i (m x q) and Y_i (m x d) are the points of one neighbourhood, H is centring.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::Array2;
+use unbend::Neighborhoods;
+
+/// All points but `i` as (squared distance, index), in this order.
+fn ranked(x: &Array2<f64>, i: usize) -> Vec<(f64, u32)> {
+    let squared_distance = |j: usize| {
+        let mut d2 = 0.0;
+        for a in 0..x.ncols() {
+            d2 += (x[[i, a]] - x[[j, a]]) * (x[[i, a]] - x[[j, a]]);
+        }
+        d2
+    };
+    let mut others: Vec<(f64, u32)> =
+        (0..x.nrows()).filter(|&j| j != i).map(|j| (squared_distance(j), j as u32)).collect();
+    others.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    others
+}
+
+/// For every point its `k` nearest others as (distance, index).
+pub fn nearest(x: &Array2<f64>, k: usize) -> Vec<Vec<(f64, u32)>> {
+    (0..x.nrows()).map(|i| ranked(x, i)[..k].iter().map(|&(d2, j)| (d2.sqrt(), j)).collect()).collect()
+}
+
+/// For every point the others at distance `radius` or less as (distance, index), in this order.
+pub fn within(x: &Array2<f64>, radius: f64) -> Vec<Vec<(f64, u32)>> {
+    (0..x.nrows())
+        .map(|i| {
+            let mut row: Vec<(f64, u32)> = ranked(x, i).iter().map(|&(d2, j)| (d2.sqrt(), j)).collect();
+            row.retain(|&(distance, _)| distance <= radius);
+            row.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            row
+        })
+        .collect()
+}
+
+/// The lists of a graph.
+pub fn rows(graph: &Neighborhoods) -> Vec<Vec<u32>> {
+    (0..graph.len()).map(|i| graph.of(i).to_vec()).collect()
+}
+
+/// Row pointer and indices of these lists.
+pub fn ragged(rows: &[Vec<u32>]) -> (Vec<i64>, Vec<u32>) {
+    let mut indptr = vec![0];
+    rows.iter().for_each(|row| indptr.push(indptr[indptr.len() - 1] + row.len() as i64));
+    (indptr, rows.concat())
+}
+
+pub fn symmetrized(rows: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let mut sets = vec![BTreeSet::new(); rows.len()];
+    for (i, row) in rows.iter().enumerate() {
+        for &j in row {
+            sets[i].insert(j);
+            sets[j as usize].insert(i as u32);
+        }
+    }
+    sets.into_iter().map(|set| set.into_iter().collect()).collect()
+}
+
+/// Breadth-first search from every point not yet reached.
+pub fn components(rows: &[Vec<u32>]) -> Vec<u32> {
+    let both_ways = symmetrized(rows);
+    let mut labels = vec![u32::MAX; rows.len()];
+    let mut count = 0;
+    for start in 0..rows.len() {
+        if labels[start] != u32::MAX {
+            continue;
+        }
+        labels[start] = count;
+        let mut queue = VecDeque::from([start]);
+        while let Some(i) = queue.pop_front() {
+            for &j in &both_ways[i] {
+                if labels[j as usize] == u32::MAX {
+                    labels[j as usize] = count;
+                    queue.push_back(j as usize);
+                }
+            }
+        }
+        count += 1;
+    }
+    labels
+}
+
+/// H X_i, computed about the first point so that an offset costs no digits.
+pub fn centered(x: &Array2<f64>, members: &[usize]) -> DMatrix<f64> {
+    let m = members.len();
+    let mut h = DMatrix::from_fn(m, x.ncols(), |p, a| x[[members[p], a]] - x[[members[0], a]]);
+    for a in 0..x.ncols() {
+        let mean = h.column(a).sum() / m as f64;
+        h.column_mut(a).add_scalar_mut(-mean);
+    }
+    h
+}
+
+/// Z = U diag(s) V' with s from the largest down and min(rows, columns) columns in U and V.
+pub struct Svd {
+    pub u: DMatrix<f64>,
+    pub s: Vec<f64>,
+    pub v: DMatrix<f64>,
+}
+
+/// By one-sided Jacobi rotations, which need no reduction whose rounding one would have to trust; what
+/// comes out is checked here. (Vectors of nalgebra's decomposition can be off by 1e-4.)
+pub fn svd(z: &DMatrix<f64>) -> Svd {
+    if z.nrows() < z.ncols() {
+        let Svd { u, s, v } = svd(&z.transpose());
+        return Svd { u: v, s, v: u };
+    }
+    let scale = z.amax().max(f64::MIN_POSITIVE);
+    let (mut a, mut v) = (z / scale, DMatrix::identity(z.ncols(), z.ncols()));
+    for _ in 0..30 {
+        for i in 0..a.ncols() {
+            for j in i + 1..a.ncols() {
+                let off = a.column(i).dot(&a.column(j));
+                if off != 0.0 {
+                    let angle =
+                        0.5 * (2.0 * off).atan2(a.column(i).norm_squared() - a.column(j).norm_squared());
+                    turn(&mut a, i, j, angle);
+                    turn(&mut v, i, j, angle);
+                }
+            }
+        }
+    }
+    let mut order: Vec<usize> = (0..a.ncols()).collect();
+    order.sort_by(|&i, &j| a.column(j).norm().total_cmp(&a.column(i).norm()));
+    let (a, v) = (a.select_columns(&order), v.select_columns(&order));
+    let lengths: Vec<f64> = a.column_iter().map(|column| column.norm()).collect();
+    let mut u = a.clone();
+    for j in 0..a.ncols() {
+        let unit = if lengths[j] > 1e-14 * lengths[0] { a.column(j) / lengths[j] } else { outside(&u, j) };
+        u.set_column(j, &unit);
+    }
+    let is_orthonormal =
+        |m: &DMatrix<f64>| (m.transpose() * m - DMatrix::identity(m.ncols(), m.ncols())).amax() < 1e-13;
+    assert!(is_orthonormal(&u) && is_orthonormal(&v));
+    assert!(
+        (&u * DMatrix::from_diagonal(&lengths.clone().into()) * v.transpose() - z / scale).amax() < 1e-13
+    );
+    Svd { u, s: lengths.iter().map(|length| length * scale).collect(), v }
+}
+
+/// Turns columns `i` and `j` towards each other.
+fn turn(m: &mut DMatrix<f64>, i: usize, j: usize, angle: f64) {
+    let (sin, cos) = angle.sin_cos();
+    for row in 0..m.nrows() {
+        let (x, y) = (m[(row, i)], m[(row, j)]);
+        m[(row, i)] = cos * x + sin * y;
+        m[(row, j)] = cos * y - sin * x;
+    }
+}
+
+/// A unit vector orthogonal to the first `j` columns: of all axes, what is left of the one with most left.
+fn outside(u: &DMatrix<f64>, j: usize) -> DVector<f64> {
+    let known = u.columns(0, j);
+    let left = |v: &DVector<f64>| v - &known * (known.transpose() * v);
+    let axis = |a| DVector::from_fn(u.nrows(), |row, _| f64::from(row == a));
+    let rest = (0..u.nrows()).map(|a| left(&axis(a))).max_by(|a, b| a.norm().total_cmp(&b.norm())).unwrap();
+    left(&rest.normalize()).normalize()
+}
+
+/// A = U V' for Z = U L V', and the sum of the singular values.
+fn best_rotation(x: &DMatrix<f64>, y: &DMatrix<f64>) -> (DMatrix<f64>, f64) {
+    let Svd { u, s, v } = svd(&(x.transpose() * y));
+    (u * v.transpose(), s.iter().sum())
+}
+
+/// G, eq. 1, of centred sets.
+pub fn procrustes(x: &DMatrix<f64>, y: &DMatrix<f64>) -> f64 {
+    let (a, _) = best_rotation(x, y);
+    (x - y * a.transpose()).norm_squared()
+}
+
+/// G_C and the scale that attains it.
+fn conformal(x: &DMatrix<f64>, y: &DMatrix<f64>) -> (f64, f64) {
+    let (a, overlap) = best_rotation(x, y);
+    let y2 = y.norm_squared();
+    let c = if y2 == 0.0 { 0.0 } else { overlap / y2 };
+    ((x - y * a.transpose() * c).norm_squared(), c)
+}
+
+/// Theta_i = H X_i P_i (columns without extent are 0), its extents, and |H X_i - Theta_i P_i'|^2.
+pub fn tangent(x: &DMatrix<f64>, d: usize) -> (DMatrix<f64>, Vec<f64>, f64) {
+    let Svd { s, v, .. } = svd(x);
+    let mut chart = DMatrix::zeros(x.nrows(), d);
+    let mut rest = x.clone();
+    let mut extents = vec![0.0; d];
+    for j in 0..d.min(s.len()) {
+        chart.set_column(j, &(x * v.column(j)));
+        rest -= chart.column(j) * v.column(j).transpose();
+        extents[j] = s[j];
+    }
+    (chart, extents, rest.norm_squared())
+}
+
+/// What is said of one neighbourhood.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    pub r: f64,
+    pub r_n: f64,
+    pub r_c: f64,
+    pub r_pca: f64,
+    pub bound: f64,
+    pub stretch_max: f64,
+    pub stretch_min: f64,
+    pub area: f64,
+    /// Whether the tangent is one plane: data symmetric about an axis may have many.
+    pub has_tangent: bool,
+    weight: f64,
+    scale: f64,
+}
+
+/// What is said of all.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    pub r: f64,
+    pub r_n: f64,
+    pub r_c: f64,
+    pub r_pca: f64,
+    pub lower_bound: f64,
+    pub scale: f64,
+    pub r_n_scaled: f64,
+    pub n_degenerate: usize,
+    pub per_point: Vec<Measured>,
+}
+
+pub fn members(graph: &[Vec<u32>], i: usize, include_self: bool) -> Vec<usize> {
+    let own = include_self.then_some(i);
+    own.into_iter().chain(graph[i].iter().map(|&j| j as usize)).collect()
+}
+
+fn measured(x: &DMatrix<f64>, y: &DMatrix<f64>) -> Measured {
+    let (x2, y2) = (x.norm_squared(), y.norm_squared());
+    if x2 == 0.0 {
+        let (error, stretch) = if y2 == 0.0 { (0.0, 1.0) } else { (f64::INFINITY, f64::INFINITY) };
+        return Measured {
+            r: y2,
+            r_n: error,
+            r_c: error,
+            r_pca: y2,
+            stretch_max: stretch,
+            stretch_min: stretch,
+            area: stretch,
+            has_tangent: true,
+            ..Measured::default()
+        };
+    }
+    let d = y.ncols();
+    let (chart, extents, residual) = tangent(x, d);
+    let next = svd(x).s.get(d).copied().unwrap_or(0.0);
+    let gap = extents[d - 1].powi(2) - next.powi(2);
+    let (g_c, scale) = conformal(x, y);
+    // The linear map from the chart to Y_i, one row for each direction in which the chart has extent.
+    let real: Vec<usize> = (0..d).filter(|&j| extents[j] > 1e-10 * extents[0]).collect();
+    let map = DMatrix::from_fn(real.len(), d, |row, b| {
+        chart.column(real[row]).dot(&y.column(b)) / extents[real[row]].powi(2)
+    });
+    let stretches = svd(&map).s;
+    Measured {
+        r: procrustes(x, y),
+        r_n: procrustes(x, y) / x2,
+        r_c: g_c / x2,
+        r_pca: procrustes(&chart, y),
+        bound: residual / x2,
+        stretch_max: stretches[0],
+        stretch_min: stretches[stretches.len() - 1],
+        area: stretches.iter().product(),
+        has_tangent: gap > 1e-3 * extents[0].powi(2) || extents[d - 1] < 1e-10 * extents[0],
+        weight: y2 / x2,
+        scale,
+    }
+}
+
+pub fn faithfulness(x: &Array2<f64>, y: &Array2<f64>, graph: &[Vec<u32>], include_self: bool) -> Summary {
+    let per_point: Vec<Measured> = (0..graph.len())
+        .map(|i| match members(graph, i, include_self) {
+            none if none.is_empty() => measured(&DMatrix::zeros(1, x.ncols()), &DMatrix::zeros(1, y.ncols())),
+            members => measured(&centered(x, &members), &centered(y, &members)),
+        })
+        .collect();
+    let counted: Vec<&Measured> = per_point.iter().filter(|p| p.r_n.is_finite()).collect();
+    let mean = |f: &dyn Fn(&Measured) -> f64| match counted.len() {
+        0 => f64::INFINITY,
+        count => counted.iter().map(|p| f(p)).sum::<f64>() / count as f64,
+    };
+    let mean_of_all =
+        |f: &dyn Fn(&Measured) -> f64| per_point.iter().map(f).sum::<f64>() / graph.len() as f64;
+    let weight: f64 = counted.iter().map(|p| p.weight).sum();
+    let weighted: f64 = counted.iter().map(|p| p.weight * p.scale).sum();
+    let scale = if weight > 0.0 { weighted / weight } else { 0.0 };
+    Summary {
+        r: mean_of_all(&|p| p.r),
+        r_n: mean(&|p| p.r_n),
+        r_c: mean(&|p| p.r_c),
+        r_pca: mean_of_all(&|p| p.r_pca),
+        lower_bound: if counted.is_empty() { 0.0 } else { mean(&|p| p.bound) },
+        scale,
+        r_n_scaled: mean(&|p| p.r_c + p.weight * (scale - p.scale).powi(2)),
+        n_degenerate: per_point.len() - counted.len(),
+        per_point,
+    }
+}

@@ -1,0 +1,300 @@
+//! Both searches give what the double loop gives: on hard data, in every layout, on any number of threads.
+
+use std::time::{Duration, Instant};
+
+use ndarray::{Array2, ArrayView2, Axis};
+use proptest::prelude::*;
+use unbend::points::Values;
+use unbend::{Error, Knn, Points, Search, Unmonitored, neighbors};
+
+use crate::clouds::*;
+use crate::{cases, naive, on_threads};
+
+type Rows = Vec<Vec<(f64, u32)>>;
+
+fn points<'a>(x: impl Into<Values<'a>>) -> Points<'a> {
+    Points::new("X", x, &Unmonitored).unwrap()
+}
+
+fn nearest<'a>(x: impl Into<Values<'a>>, k: usize, search: Search) -> Knn {
+    neighbors::nearest(&points(x), k, search, &Unmonitored).unwrap()
+}
+
+fn within<'a>(x: impl Into<Values<'a>>, radius: f64, search: Search) -> Knn {
+    neighbors::within(&points(x), radius, search, &Unmonitored).unwrap()
+}
+
+/// (distance, index) for every point.
+fn rows(knn: &Knn) -> Rows {
+    let graph = &knn.neighborhoods;
+    let mut distances = knn.distances.iter();
+    (0..graph.len()).map(|i| graph.of(i).iter().map(|&j| (*distances.next().unwrap(), j)).collect()).collect()
+}
+
+/// The searches that take data of this dimension.
+fn searches(q: usize) -> &'static [Search] {
+    if q <= 16 { &[Search::Tree, Search::Blocked, Search::Auto] } else { &[Search::Blocked, Search::Auto] }
+}
+
+/// The same neighbours in the same order. Distances have the same bits as long as all sum dimension after
+/// dimension; wide data are summed in lanes.
+fn assert_same(found: &Knn, expected: &Rows, q: usize, what: &str) {
+    for (i, (found, expected)) in rows(found).iter().zip(expected).enumerate() {
+        let ids = |row: &[(f64, u32)]| row.iter().map(|&(_, j)| j).collect::<Vec<_>>();
+        assert_eq!(ids(found), ids(expected), "neighbours of point {i}: {what}");
+        for (&(found, _), &(expected, _)) in found.iter().zip(expected) {
+            let off = (found - expected).abs();
+            let allowed = if q <= 16 { 0.0 } else { 1e-14 * expected };
+            assert!(off <= allowed, "point {i}: {found:e}, not {expected:e}: {what}");
+        }
+    }
+    assert_eq!(found.neighborhoods.len(), expected.len());
+}
+
+fn check_nearest(kind: Cloud, n: usize, q: usize, k: usize, seed: u64) {
+    let (x, narrow) = (double(kind, n, q, seed), single(kind, n, q, seed));
+    let expected = naive::nearest(&x, k);
+    let expected_narrow = naive::nearest(&narrow.mapv(f64::from), k);
+    for &search in searches(q) {
+        let what = format!("{kind:?}, n = {n}, q = {q}, k = {k}, seed = {seed}, {search:?}");
+        assert_same(&nearest(x.view(), k, search), &expected, q, &what);
+        assert_same(&nearest(narrow.view(), k, search), &expected_narrow, q, &format!("{what}, f32"));
+    }
+}
+
+fn check_within(kind: Cloud, n: usize, q: usize, radius: f64, seed: u64) {
+    let (x, narrow) = (double(kind, n, q, seed), single(kind, n, q, seed));
+    let expected = naive::within(&x, radius);
+    let expected_narrow = naive::within(&narrow.mapv(f64::from), radius);
+    for &search in searches(q) {
+        let what = format!("{kind:?}, n = {n}, q = {q}, radius = {radius}, seed = {seed}, {search:?}");
+        assert_same(&within(x.view(), radius, search), &expected, q, &what);
+        assert_same(&within(narrow.view(), radius, search), &expected_narrow, q, &format!("{what}, f32"));
+    }
+}
+
+/// Every kind of cloud, in every dimension for which there is code of its own, around the sizes of a leaf
+/// and of a block.
+#[test]
+fn nearest_is_the_double_loop_on_every_cloud() {
+    for kind in CLOUDS {
+        for q in [1, 2, 3, 4, 6, 8, 12, 16, 17, 60] {
+            check_nearest(kind, 50, q, 5, 10);
+        }
+        for (n, q) in [(15, 2), (16, 2), (17, 2), (33, 5), (511, 17), (512, 3), (513, 20)] {
+            check_nearest(kind, n, q, 12, 11);
+        }
+    }
+}
+
+#[test]
+fn within_is_the_double_loop_on_every_cloud() {
+    for kind in CLOUDS {
+        let size = match kind {
+            Cloud::Tiny => 1e-140,
+            Cloud::Huge => 1e148,
+            Cloud::Offset => 1e-6,
+            _ => 1.0,
+        };
+        for (n, q) in [(2, 1), (100, 1), (40, 3), (300, 2), (60, 16), (70, 17), (530, 20)] {
+            let typical = size * (q as f64).sqrt();
+            for radius in [0.0, 0.5 * typical, typical, 1e9 * typical] {
+                check_within(kind, n, q, radius, 12);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    #[test]
+    fn nearest_is_the_double_loop(
+        kind in proptest::sample::select(&CLOUDS[..]),
+        n in 2usize..700,
+        q in 1usize..=60,
+        share in 0.0..1.0f64,
+        seed in 0u64..1000,
+    ) {
+        // small k mostly, up to n - 1
+        let k = 1 + ((n - 2) as f64 * share.powi(4)).round() as usize;
+        check_nearest(kind, n, q, k, seed);
+    }
+
+    #[test]
+    fn nearest_is_the_double_loop_on_narrow_data(
+        kind in proptest::sample::select(&CLOUDS[..]),
+        n in 2usize..700,
+        q in 1usize..=16,
+        k in 1usize..20,
+        seed in 0u64..1000,
+    ) {
+        check_nearest(kind, n, q, k.min(n - 1), seed);
+    }
+
+    #[test]
+    fn within_is_the_double_loop(
+        kind in proptest::sample::select(vec![Cloud::Normal, Cloud::Grid, Cloud::Duplicates, Cloud::Outlier]),
+        n in 1usize..500,
+        q in 1usize..=40,
+        radius in 0.0..4.0f64,
+        seed in 0u64..1000,
+    ) {
+        check_within(kind, n, q, radius, seed);
+        check_within(kind, n, q, radius.floor(), seed);
+    }
+
+    /// Points keep their neighbours when they are renamed.
+    #[test]
+    fn a_permutation_renames_the_neighbours(
+        n in 20usize..300,
+        q in proptest::sample::select(vec![1usize, 3, 10, 30]),
+        seed in 0u64..1000,
+    ) {
+        let x = gaussian(n, q, seed);
+        let order = permutation(n, seed + 1);
+        let permuted = x.select(Axis(0), &order);
+        for &search in searches(q) {
+            let (before, after) = (rows(&nearest(x.view(), 7, search)), rows(&nearest(permuted.view(), 7, search)));
+            for (i, row) in after.iter().enumerate() {
+                let renamed: Vec<_> = row.iter().map(|&(d, j)| (d, order[j as usize] as u32)).collect();
+                prop_assert_eq!(&renamed, &before[order[i]]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_other_point_can_be_asked_for() {
+    for kind in [Cloud::Normal, Cloud::Grid, Cloud::AllEqual] {
+        for (n, q) in [(2, 1), (2, 30), (40, 2), (40, 30), (530, 3), (530, 18)] {
+            check_nearest(kind, n, q, n - 1, 13);
+        }
+    }
+}
+
+#[test]
+fn the_layout_in_memory_does_not_matter() {
+    fn check<T: Copy>(x: &Array2<T>, filler: T, q: usize)
+    where
+        for<'a> ArrayView2<'a, T>: Into<Values<'a>>,
+    {
+        let (turned, larger, backwards) = (fortran(x), spread_out(x, filler), reversed(x));
+        for &search in searches(q) {
+            let (plain, ball) = (nearest(x.view(), 9, search), within(x.view(), 2.0, search));
+            for view in [turned.view(), spread_out_view(&larger), reversed_view(&backwards)] {
+                assert_eq!(nearest(view, 9, search), plain, "{search:?}, q = {q}");
+                assert_eq!(within(view, 2.0, search), ball, "{search:?}, q = {q}");
+            }
+        }
+    }
+    for q in [1, 2, 3, 5, 16, 24] {
+        check(&double(Cloud::Normal, 530, q, 14), f64::NAN, q);
+        check(&single(Cloud::Grid, 530, q, 14), f32::NAN, q);
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    for (kind, n, q) in [
+        (Cloud::Normal, 9000, 3),
+        (Cloud::Duplicates, 3000, 8),
+        (Cloud::Grid, 1300, 20),
+        (Cloud::Duplicates, 1300, 40),
+    ] {
+        let x = double(kind, n, q, 15);
+        for &search in searches(q) {
+            let run = || (nearest(x.view(), 12, search), within(x.view(), 0.1, search));
+            let alone = on_threads(1, run);
+            for threads in [2, 8] {
+                assert_eq!(
+                    on_threads(threads, run),
+                    alone,
+                    "{kind:?}, q = {q}, {search:?}, {threads} threads"
+                );
+            }
+        }
+    }
+}
+
+/// Large enough that the tree is built by several threads.
+#[test]
+fn both_searches_agree_on_larger_data() {
+    for (kind, q) in [(Cloud::Normal, 3), (Cloud::Grid, 6), (Cloud::Duplicates, 4)] {
+        let x = double(kind, 9000, q, 16);
+        let (tree, blocked) = (nearest(x.view(), 10, Search::Tree), nearest(x.view(), 10, Search::Blocked));
+        assert!(tree == blocked, "{kind:?}, q = {q}");
+    }
+}
+
+#[test]
+fn ties_go_to_the_lower_index() {
+    let cross = ndarray::array![[0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, -1.0], [-1.0, 0.0], [0.0, 0.0]];
+    for search in [Search::Tree, Search::Blocked] {
+        let knn = nearest(cross.view(), 4, search);
+        assert_eq!(knn.neighborhoods.of(1), [5, 0, 2, 3]);
+        assert_eq!(knn.neighborhoods.of(5), [1, 0, 2, 3]);
+        assert_eq!(knn.distances[4..8], [0.0, 1.0, 1.0, 1.0]);
+        let ball = within(cross.view(), 1.0, search);
+        assert_eq!(ball.neighborhoods.of(1), [5, 0, 2, 3, 4]);
+        assert_eq!(within(cross.view(), 0.0, search).neighborhoods.indices(), [5, 1]);
+    }
+}
+
+/// Wide data in which products cannot tell a hundred copies from each other: still exact, and not by
+/// falling back to the double loop for every point.
+#[test]
+fn a_hundred_copies_of_every_point_are_exact_and_fast() {
+    let x = repeated(&gaussian(15, 20, 17), 100);
+    let start = Instant::now();
+    let expected = naive::nearest(&x, 12);
+    let double_loop = start.elapsed();
+    let start = Instant::now();
+    let found = nearest(x.view(), 12, Search::Blocked);
+    let blocked = start.elapsed();
+    assert_same(&found, &expected, 20, "copies");
+    assert!(
+        blocked < double_loop.max(Duration::from_millis(50)),
+        "{blocked:?}, the double loop takes {double_loop:?}"
+    );
+}
+
+#[test]
+fn the_tree_refuses_more_than_16_dimensions() {
+    let x = gaussian(50, 17, 18);
+    let expected = Error::OutOfRange {
+        name: "dimension",
+        value: 17.0,
+        needed: "the kd-tree takes at most 16 dimensions",
+    };
+    let points = points(x.view());
+    assert_eq!(neighbors::nearest(&points, 3, Search::Tree, &Unmonitored).unwrap_err(), expected);
+    assert_eq!(neighbors::within(&points, 3.0, Search::Tree, &Unmonitored).unwrap_err(), expected);
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    for q in [2, 20] {
+        let x = gaussian(10, q, 19);
+        let points = points(x.view());
+        let refused = |k| neighbors::nearest(&points, k, Search::Auto, &Unmonitored).unwrap_err();
+        assert_eq!(refused(0), Error::NoNeighbors);
+        assert_eq!(refused(10), Error::TooFewPoints { n_neighbors: 10, n: 10 });
+        assert_eq!(refused(usize::MAX - 1), Error::TooFewPoints { n_neighbors: usize::MAX - 1, n: 10 });
+        for radius in [-1.0, f64::NEG_INFINITY, f64::INFINITY, f64::NAN] {
+            let error = neighbors::within(&points, radius, Search::Auto, &Unmonitored).unwrap_err();
+            assert!(matches!(error, Error::BadRadius { .. }), "{radius}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn one_point_has_no_neighbours() {
+    for q in [1, 20] {
+        let x = gaussian(1, q, 20);
+        let ball = within(x.view(), 1.0, Search::Auto);
+        assert_eq!((ball.neighborhoods.len(), ball.distances.len()), (1, 0));
+        let error = neighbors::nearest(&points(x.view()), 1, Search::Auto, &Unmonitored).unwrap_err();
+        assert_eq!(error, Error::TooFewPoints { n_neighbors: 1, n: 1 });
+    }
+}
