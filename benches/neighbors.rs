@@ -17,11 +17,12 @@ fn main() -> Result<()> {
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(3))
+        .measurement_time(Duration::from_secs(2))
         .configure_from_args();
     tree(&mut criterion)?;
     radius(&mut criterion)?;
     blocked(&mut criterion)?;
+    between(&mut criterion)?;
     criterion.final_summary();
     Ok(())
 }
@@ -43,6 +44,22 @@ fn blocked(criterion: &mut Criterion) -> Result<()> {
         let x = uniform_cube(n, q).mapv(|v| v as f32);
         let name = format!("uniform, {q}-d, f32");
         nearest(&mut group, &name, &Points::new("X", x.view(), &Unmonitored)?, Search::Blocked);
+    }
+    group.finish();
+    Ok(())
+}
+
+/// Where either search can win: what `Auto` chooses beside both. The surface is two-dimensional whatever q is.
+fn between(criterion: &mut Criterion) -> Result<()> {
+    let mut group = criterion.benchmark_group("neighbors/between");
+    let n = size(10_000, 600);
+    for q in [6, 10, 14] {
+        for (data, x) in [("uniform", uniform_cube(n, q)), ("surface", surface(n, q))] {
+            let x = Points::new("X", x.view(), &Unmonitored)?;
+            for search in [Search::Tree, Search::Blocked, Search::Auto] {
+                nearest(&mut group, &format!("{data}, {q}-d, {search:?}"), &x, search);
+            }
+        }
     }
     group.finish();
     Ok(())
@@ -78,6 +95,17 @@ fn roll(n: usize) -> Result<Array2<f64>> {
 fn uniform_cube(n: usize, q: usize) -> Array2<f64> {
     let mut rng = stream(0, "benches", 0);
     Array2::from_shape_simple_fn((n, q), || uniform(&mut rng))
+}
+
+/// Two parameters through waves of random direction and phase.
+fn surface(n: usize, q: usize) -> Array2<f64> {
+    let parameters = uniform_cube(n, 2);
+    let mut rng = stream(0, "benches", 1);
+    let waves = Array2::from_shape_simple_fn((3, q), || std::f64::consts::TAU * uniform(&mut rng));
+    Array2::from_shape_fn((n, q), |(i, a)| {
+        let turned = waves[[0, a]] * parameters[[i, 0]] + waves[[1, a]] * parameters[[i, 1]];
+        (turned + waves[[2, a]]).cos()
+    })
 }
 
 /// `full` under `cargo bench`, `quick` when criterion only tests that benchmarks run.

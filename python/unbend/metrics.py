@@ -166,9 +166,13 @@ def faithfulness(
 
 
 @overload
-def procrustes(X: Any, Y: Any, n_neighbors: int | None = ..., *, kind: Kind = ..., per_point: Literal[True], **options: Any) -> Array: ...  # fmt: skip
+def procrustes(
+    X: Any, Y: Any, n_neighbors: int | None = ..., *, per_point: Literal[True], **options: Any
+) -> Array: ...
 @overload
-def procrustes(X: Any, Y: Any, n_neighbors: int | None = ..., *, kind: Kind = ..., per_point: Literal[False] = ..., **options: Any) -> float: ...  # fmt: skip
+def procrustes(
+    X: Any, Y: Any, n_neighbors: int | None = ..., *, per_point: Literal[False] = ..., **options: Any
+) -> float: ...
 def procrustes(
     X: Any,
     Y: Any,
@@ -265,17 +269,20 @@ def _draw(n: int, n_centers: int | None, random_state: Any) -> npt.NDArray[np.ui
 
 
 def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
-    """Of the mean of a sample drawn without replacement; means of all are exact."""
-    kept = np.isfinite(per_point["r_n"])
-    fields = {"r": "r", "r_n": "r_n", "r_c": "r_c", "r_pca": "r_pca", "lower_bound": "bound"}
-    return {
-        name: _standard_error(per_point[key] if name in ("r", "r_pca") else per_point[key][kept], n)
-        for name, key in fields.items()
+    """Of each mean over a sample drawn without replacement; means over all are exact."""
+    share = len(per_point["r"]) / n
+    kept = np.isfinite(per_point["r_n"])  # normalised means leave the others out
+    samples = {
+        "r": per_point["r"],
+        "r_pca": per_point["r_pca"],
+        "r_n": per_point["r_n"][kept],
+        "r_c": per_point["r_c"][kept],
+        "lower_bound": per_point["bound"][kept],
     }
+    return {name: _standard_error(values, share) for name, values in samples.items()}
 
 
-def _standard_error(values: Array, n: int) -> float:
-    m = len(values)
-    if m >= n or m < 2:
+def _standard_error(values: Array, share: float) -> float:
+    if share == 1 or len(values) < 2:
         return 0.0
-    return float(values.std(ddof=1) * np.sqrt((1 / m) * (1 - m / n)))
+    return float(values.std(ddof=1) * np.sqrt((1 - share) / len(values)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ __all__ = ["Neighborhoods", "neighborhoods"]
 
 DEFAULT_NEIGHBORS = 12
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 Algorithm = Literal["auto", "kd_tree", "blocked"]
 _SEARCH = {"auto": "auto", "kd_tree": "tree", "blocked": "blocked"}
 
@@ -69,7 +70,7 @@ class Neighborhoods:
         _core.check_graph(self._graph)
 
     @property
-    def _graph(self) -> _core.Graph:
+    def _graph(self) -> _core._Graph:
         """What the core takes for a graph."""
         return {"n_neighbors": self.n_neighbors, "indptr": self._indptr, "indices": self.indices}
 
@@ -153,7 +154,9 @@ class Neighborhoods:
             raise ValueError(f"weights = {weights!r} is unknown: use 'distance', 'similarity' or 'none'")
         if not hasattr(graph, "tocoo") or len(graph.shape) != 2 or graph.shape[0] != graph.shape[1]:
             shape = getattr(graph, "shape", None)
-            raise ValueError(f"graph must be a square sparse matrix, got {type(graph).__name__} of shape {shape}")
+            raise ValueError(
+                f"graph must be a square sparse matrix, got {type(graph).__name__} of shape {shape}"
+            )
         n = graph.shape[0]
         # Through rows, not through tocoo alone: conversions may drop stored zeros or sum duplicates.
         csr = graph.tocsr()
@@ -172,7 +175,8 @@ class Neighborhoods:
         """Where each neighbourhood begins and the last one ends."""
         if self._indptr is not None:
             return self._indptr
-        return _read_only(np.arange(len(self) + 1, dtype=np.int64) * int(self.n_neighbors or 0))
+        starts: npt.NDArray[np.int64] = np.arange(len(self) + 1, dtype=np.int64) * int(self.n_neighbors or 0)
+        return _read_only(starts)
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -308,12 +312,10 @@ def resolve(
     return given
 
 
-def _read_only(array: Any) -> Any:
-    array = np.ascontiguousarray(array)
-    if array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
+def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    frozen = np.ascontiguousarray(array).view()
+    frozen.flags.writeable = False
+    return frozen
 
 
 def _as_integers(values: Any, name: str, ndim: int) -> npt.NDArray[np.int64]:

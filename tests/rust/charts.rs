@@ -185,6 +185,21 @@ fn directions_without_extent_are_still_orthonormal() {
     }
 }
 
+/// Directions with next to no extent are where Gram-Schmidt loses orthogonality if it is done once.
+#[test]
+fn directions_with_little_extent_are_orthonormal() {
+    for (q, thickness) in [(3, 1e-8), (20, 1e-4), (20, 1e-8), (20, 1e-12), (560, 1e-8)] {
+        let plane = gaussian(60, 2, 66).dot(&orthonormal(q, 2, 67).t());
+        let x = plane + gaussian(60, q, 68) * thickness;
+        for d in [2, 3] {
+            let found = all(&x, &graph(&x, 8), d, true);
+            for i in 0..60 {
+                assert_orthonormal(&basis(&found, i), &format!("q = {q}, {thickness:e}, d = {d}, point {i}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn coinciding_points_have_a_chart() {
     for (q, copies) in [(2, 6), (3, 6), (4, 6), (20, 6)] {

@@ -259,6 +259,24 @@ fn a_hundred_copies_of_every_point_are_exact_and_fast() {
     );
 }
 
+/// One point in the middle of a thin shell: all the others are as far away as single precision can tell.
+#[test]
+fn the_middle_of_a_shell_has_exact_neighbours() {
+    for thickness in [1e-5, 1e-6, 3e-7, 1e-7, 3e-8] {
+        for seed in 0..8 {
+            let mut x = gaussian(600, 20, 300 + seed);
+            let spread = gaussian(600, 1, 400 + seed);
+            for (i, mut row) in x.rows_mut().into_iter().enumerate() {
+                let radius = if i == 500 { 0.0 } else { 1.0 + thickness * spread[[i, 0]] };
+                let length = row.dot(&row).sqrt();
+                row.mapv_inplace(|v| v * radius / length);
+            }
+            let what = format!("thickness {thickness:e}, seed = {seed}");
+            assert_same(&nearest(x.view(), 5, Search::Blocked), &naive::nearest(&x, 5), 20, &what);
+        }
+    }
+}
+
 #[test]
 fn the_tree_refuses_more_than_16_dimensions() {
     let x = gaussian(50, 17, 18);

@@ -5,6 +5,7 @@ use unbend::points::LARGEST;
 use unbend::{Error, Points, Unmonitored};
 
 use crate::clouds::*;
+use crate::on_threads;
 
 fn refused(x: &Array2<f64>) -> Error {
     Points::new("X", x.view(), &Unmonitored).unwrap_err()
@@ -37,6 +38,18 @@ fn the_first_bad_entry_in_row_order_is_named() {
     assert!(matches!(refused(&x), Error::NotFinite { row: 7, column: 1, value, .. } if value.is_nan()));
     let turned = fortran(&x);
     assert!(matches!(refused(&turned), Error::NotFinite { row: 7, column: 1, .. }));
+}
+
+/// Two threads start at rows 0 and 200,704: the second meets its bad entry at once.
+#[test]
+fn threads_do_not_race_for_the_first_bad_entry() {
+    let mut x = Array2::zeros((400_000, 2));
+    x[[200_710, 0]] = f64::NAN;
+    x[[200_000, 1]] = f64::INFINITY;
+    for _ in 0..20 {
+        let error = on_threads(2, || refused(&x));
+        assert_eq!(error, Error::NotFinite { name: "X", row: 200_000, column: 1, value: f64::INFINITY });
+    }
 }
 
 #[test]

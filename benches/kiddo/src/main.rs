@@ -57,7 +57,7 @@ fn ties() -> Outcome<()> {
     let flat = grid(100, 100, &Unmonitored)?.coordinates;
     let rows = rows(flat.rows().into_iter().flat_map(|row| [row[0], row[1], 0.0]));
     let points = Points::new("X", flat.view(), &Unmonitored)?;
-    println!("\nGrid of 100 x 100, where distances tie: ");
+    print!("\nGrid of 100 x 100, where distances tie: ");
     let expected = ours(&points)?;
     match theirs(&rows) {
         Ok(found) => println!("{} of {} lists differ", differing(&expected, &found), rows.len()),

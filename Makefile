@@ -1,0 +1,82 @@
+# The commands of this project. `make` alone lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_NEEDED := 1.89
+PYTHON_NEEDED := 3.10
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-rust test-python lint format bench docs conformance clean tools
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+demo: $(VENV)/built ## build, judge three pictures of a 100,000-point swiss roll, draw them
+	@$(BIN)/unbend demo
+
+test: test-rust test-python ## everything the default tests need, then the tests
+
+test-slow: $(VENV)/built ## the tests that take longer, with the others
+	cargo test --release
+	$(BIN)/pytest -q -m ''
+
+test-rust: tools
+	cargo test --quiet
+
+test-python: $(VENV)/built
+	$(BIN)/pytest -q
+
+lint: $(VENV)/built ## formatting, clippy, ruff, mypy, stubs
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --workspace
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest unbend._core --ignore-disjoint-bases
+
+format: $(VENV)/built ## put all code in order
+	cargo fmt --all
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+
+bench: $(VENV)/built ## the core alone, then against peers (they are installed first)
+	cargo bench
+	$(BIN)/pip install --quiet -r benches/python/requirements.txt
+	$(BIN)/python benches/python/bench_neighbors.py
+	$(BIN)/python benches/python/bench_measure.py
+
+docs: ## the reference of the core as web pages, under target/doc
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
+	@echo "the core: target/doc/unbend/index.html; everything else: docs/index.md"
+
+conformance: $(VENV)/built ## make the golden numbers under tests/data again
+	$(BIN)/pip install --quiet mpmath
+	$(BIN)/python tests/data/faithfulness/make.py
+
+clean: ## remove what was built
+	rm -rf target $(VENV) python/unbend/_core*.so
+
+# The extension is rebuilt whenever a source of the core or the border is newer.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -o -name 'Cargo.toml')
+
+$(VENV)/built: $(VENV)/ready $(SOURCES)
+	@$(BIN)/maturin --version >/dev/null
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet
+	@touch $@
+
+$(VENV)/ready: pyproject.toml | tools
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2' --group test --group lint
+	@touch $@
+
+# One clear line when something is missing or too old.
+tools:
+	@command -v cargo >/dev/null || { echo "unbend needs Rust $(RUST_NEEDED) or newer, and cargo was not found: see https://rustup.rs"; exit 1; }
+	@have=$$(rustc --version | cut -d' ' -f2); [ "$$(printf '%s\n' $(RUST_NEEDED) $$have | sort -V | head -n1)" = $(RUST_NEEDED) ] \
+		|| { echo "unbend needs Rust $(RUST_NEEDED) or newer, found $$have: run 'rustup update'"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "unbend needs Python $(PYTHON_NEEDED) or newer, and $(PYTHON) was not found: set PYTHON=..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < tuple(map(int, "$(PYTHON_NEEDED)".split("."))))' \
+		|| { echo "unbend needs Python $(PYTHON_NEEDED) or newer, found $$($(PYTHON) --version): set PYTHON=python3.x"; exit 1; }
