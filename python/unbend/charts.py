@@ -34,6 +34,13 @@ class Charts:
         Where the chart of each point begins in `coordinates`.
     coordinates : ndarray of shape (points of all neighbourhoods, d)
         Theta_i, neighbourhood after neighbourhood, in the order (i, its neighbours).
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> bool(ub.charts(X, 2).residual_fraction.mean() < 0.01)  # nearly flat
+    True
     """
 
     bases: Array
@@ -48,8 +55,9 @@ class Charts:
 
     def __getitem__(self, i: int) -> Array:
         """Return the chart of point `i`: one row for each point of its neighbourhood."""
-        if not 0 <= i < len(self):
+        if not -len(self) <= i < len(self):
             raise IndexError(f"point {i} is out of range: there are {len(self)} points")
+        i %= len(self)
         return self.coordinates[self.indptr[i] : self.indptr[i + 1]]
 
 

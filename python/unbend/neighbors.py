@@ -69,6 +69,11 @@ class Neighborhoods:
         self.distances = None if distances is None else _read_only(distances)
         _core.check_graph(self._graph)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy or a pickle; its arrays are read-only again."""
+        frozen = {key: _read_only(v) if isinstance(v, np.ndarray) else v for key, v in state.items()}
+        self.__dict__.update(frozen)
+
     @property
     def _graph(self) -> _core._Graph:
         """What the core takes for a graph."""
@@ -162,6 +167,8 @@ class Neighborhoods:
         csr = graph.tocsr()
         rows = np.repeat(np.arange(n), np.diff(csr.indptr))
         columns, values = np.asarray(csr.indices), np.asarray(csr.data)
+        if weights == "similarity" and np.isnan(values).any():
+            raise ValueError(f"graph holds {int(np.isnan(values).sum())} similarities that are NaN")
         off = rows != columns
         rows, columns, values = rows[off], columns[off], values[off]
         key = {"distance": values, "similarity": -values.astype(float), "none": np.zeros(len(rows))}[weights]
@@ -276,7 +283,7 @@ def neighborhoods(
     if radius is not None:
         if n_neighbors is not None:
             raise ValueError(f"give n_neighbors = {n_neighbors} or radius = {radius}, not both")
-        indptr, indices, distances = _core.within(points, float(radius), search, threads)
+        indptr, indices, distances = _core.within(points, _as_radius(radius), search, threads)
         return _made(indices, None, indptr, distances)
     k = DEFAULT_NEIGHBORS if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     _, indices, distances = _core.nearest(points, k, search, threads)
@@ -325,6 +332,13 @@ def _as_integers(values: Any, name: str, ndim: int) -> npt.NDArray[np.int64]:
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} has dtype {array.dtype}: it must hold whole numbers")
     return array.astype(np.int64)
+
+
+def _as_radius(radius: Any) -> float:
+    try:
+        return float(radius)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"radius = {radius!r} is not a length") from None
 
 
 def _check_range(indices: npt.NDArray[np.int64], n: int) -> None:

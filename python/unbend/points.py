@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from . import _core
 
+MOST_POINTS = 2**32 - 1
+MOST_THREADS = 256
+
 Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
 
@@ -49,7 +52,8 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise ValueError(f"{name} has {int(array.mask.sum())} masked entries: fill or drop them first")
     if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
+        with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused by name
+            array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
     array = np.asarray(array)
     if not array.dtype.isnative or not array.flags.aligned:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -59,13 +63,13 @@ def as_points(array: Any, name: str = "X") -> Matrix:
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads that `n_jobs` asks for; 0 stands for all.
 
-    As in joblib: None and -1 are all cores, -2 all but one.
+    As in joblib: None and -1 are all cores, -2 all but one. More than 256 are not started.
     """
     if n_jobs is None or n_jobs == -1:
         return 0
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ValueError(f"n_jobs = {n_jobs!r} is not a number of threads: use -1 for all, or 1 and more")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+    return min(int(n_jobs), MOST_THREADS) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -74,4 +78,6 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
         raise ValueError(f"{name} = {value!r} is not a whole number")
     if value < least:
         raise ValueError(f"{name} = {value} is too few: at least {least} is needed")
+    if value > MOST_POINTS:
+        raise ValueError(f"{name} = {value} is too many: at most {MOST_POINTS} points can be numbered")
     return int(value)

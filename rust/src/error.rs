@@ -130,6 +130,12 @@ pub enum Error {
         /// What is accepted.
         needed: &'static str,
     },
+    /// The results do not fit into memory.
+    #[error("{bytes} bytes for the result are more than there is memory")]
+    OutOfMemory {
+        /// How many were asked for.
+        bytes: usize,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,

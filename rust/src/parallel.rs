@@ -3,6 +3,7 @@
 //! Values are computed for each point in parallel and written to the point's own place; sums run over
 //! those places in order. Nothing is ever accumulated in the order in which threads finish.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -48,6 +49,27 @@ pub fn fill_points<S, T: Clone + Default + Send>(
         Ok(())
     })?;
     Ok(values)
+}
+
+/// Calls `f` for blocks of consecutive points that together are all points below `n`; the results are in order.
+pub fn map_blocks<T: Send>(
+    n: usize,
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    f: impl Fn(Range<usize>) -> T + Sync,
+) -> Result<Vec<T>> {
+    let done = AtomicUsize::new(0);
+    (0..n.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|c| {
+            monitor.check()?;
+            let block = c * CHUNK..((c + 1) * CHUNK).min(n);
+            let value = f(block.clone());
+            let before = done.fetch_add(block.len(), Ordering::Relaxed);
+            monitor.progress(stage, before + block.len(), n);
+            Ok(value)
+        })
+        .collect()
 }
 
 /// Sums of the M numbers that `f` gives for each of `values`.

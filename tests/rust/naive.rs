@@ -158,7 +158,7 @@ fn turn(m: &mut DMatrix<f64>, i: usize, j: usize, angle: f64) {
 /// A unit vector orthogonal to the first `j` columns: of all axes, what is left of the one with most left.
 fn outside(u: &DMatrix<f64>, j: usize) -> DVector<f64> {
     let known = u.columns(0, j);
-    let left = |v: &DVector<f64>| v - &known * (known.transpose() * v);
+    let left = |v: &DVector<f64>| v - known * (known.transpose() * v);
     let axis = |a| DVector::from_fn(u.nrows(), |row, _| f64::from(row == a));
     let rest = (0..u.nrows()).map(|a| left(&axis(a))).max_by(|a, b| a.norm().total_cmp(&b.norm())).unwrap();
     left(&rest.normalize()).normalize()

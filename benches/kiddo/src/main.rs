@@ -81,7 +81,7 @@ fn theirs(rows: &[[f64; 3]]) -> Outcome<Vec<u32>> {
         let found = tree.query(row).nearest_n::<SquaredEuclidean<f64>>(count).execute();
         let others = found.iter().filter(|neighbor| neighbor.item as usize != own);
         for ((index, distance), neighbor) in indices.iter_mut().zip(distances).zip(others) {
-            (*index, *distance) = (neighbor.item as u32, neighbor.distance.sqrt());
+            (*index, *distance) = (neighbor.item, neighbor.distance.sqrt());
         }
     });
     Ok(indices)

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{column, combine, distance2_to_combination, dot, first, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
-use crate::parallel::map_points;
+use crate::parallel::map_blocks;
 use crate::points::Points;
 
 /// P_i, Theta_i = H X_i P_i and what is left of the neighbourhood outside; reused without allocating.
@@ -93,53 +93,64 @@ pub fn charts(
     let (q, d) = (points.dim(), n_components);
     check_components(d, q)?;
     check_lengths(points, "X", neighborhoods)?;
-    let pieces = map_points(
-        points.len(),
-        "charts",
-        monitor,
-        || (Local::default(), Tangent::default()),
-        |(local, tangent), i| {
+    let blocks: Vec<Charts> = map_blocks(points.len(), "charts", monitor, |block| {
+        let mut workspace = (Local::default(), Tangent::default());
+        let mut charts = Charts::empty(q, d);
+        for i in block {
+            let (local, tangent) = &mut workspace;
             local.load_reduced(points, members(neighborhoods, i, include_self), d);
             tangent.fit(local, local.dim, d);
-            piece(local, tangent, q, d)
-        },
-    )?;
-    Ok(Charts {
-        dim: q,
-        n_components: d,
-        bases: pieces.iter().flat_map(|p| &p.basis).copied().collect(),
-        charts: pieces.iter().flat_map(|p| &p.chart).copied().collect(),
-        singular_values: pieces.iter().flat_map(|p| &p.singular_values).copied().collect(),
-        residual_fractions: pieces.iter().map(|p| p.residual_fraction).collect(),
-    })
-}
-
-/// The outcome for one neighbourhood.
-#[derive(Default, Clone)]
-struct Piece {
-    basis: Vec<f64>,
-    chart: Vec<f64>,
-    singular_values: Vec<f64>,
-    residual_fraction: f64,
-}
-
-fn piece(local: &Local, tangent: &Tangent, q: usize, d: usize) -> Piece {
-    let mut basis = vec![0.0; q * d];
-    let mut chart = vec![0.0; local.size * d];
-    let mut wide = vec![0.0; q];
-    for j in 0..d {
-        local.widen(column(&tangent.basis, local.dim, j), &mut wide);
-        let peak = wide.iter().fold(0.0f64, |peak, &v| if v.abs() > peak.abs() { v } else { peak });
-        let sign = if peak < 0.0 { -1.0 } else { 1.0 };
-        wide.iter().enumerate().for_each(|(row, v)| basis[row * d + j] = sign * v);
-        let theta = column(&tangent.chart, local.padded, j);
-        (0..local.size).for_each(|p| chart[p * d + j] = sign * theta[p]);
+            charts.add(local, tangent);
+        }
+        charts
+    })?;
+    let mut all = Charts::empty(q, d);
+    for block in blocks {
+        monitor.check()?;
+        all.append(block);
     }
-    Piece {
-        basis,
-        chart,
-        singular_values: tangent.spectrum[..d].iter().map(|v| v.sqrt()).collect(),
-        residual_fraction: if local.norm2 > 0.0 { tangent.residual / local.norm2 } else { 0.0 },
+    Ok(all)
+}
+
+impl Charts {
+    fn empty(dim: usize, n_components: usize) -> Self {
+        let none = Vec::new;
+        Charts {
+            dim,
+            n_components,
+            bases: none(),
+            charts: none(),
+            singular_values: none(),
+            residual_fractions: none(),
+        }
+    }
+
+    fn append(&mut self, block: Charts) {
+        self.bases.extend(block.bases);
+        self.charts.extend(block.charts);
+        self.singular_values.extend(block.singular_values);
+        self.residual_fractions.extend(block.residual_fractions);
+    }
+
+    /// Adds one neighbourhood.
+    fn add(&mut self, local: &Local, tangent: &Tangent) {
+        let (q, d) = (self.dim, self.n_components);
+        let (basis_start, chart_start) = (self.bases.len(), self.charts.len());
+        self.bases.resize(basis_start + q * d, 0.0);
+        self.charts.resize(chart_start + local.size * d, 0.0);
+        let mut direction = vec![0.0; q];
+        for j in 0..d {
+            local.widen(column(&tangent.basis, local.dim, j), &mut direction);
+            let peak = direction.iter().fold(0.0f64, |peak, &v| if v.abs() > peak.abs() { v } else { peak });
+            let sign = if peak < 0.0 { -1.0 } else { 1.0 };
+            let theta = column(&tangent.chart, local.padded, j);
+            (0..q).for_each(|row| self.bases[basis_start + row * d + j] = sign * direction[row]);
+            (0..local.size).for_each(|p| self.charts[chart_start + p * d + j] = sign * theta[p]);
+            // the length of the chart's column: more digits than the root of an eigenvalue has
+            self.singular_values.push(dot(theta, theta).sqrt());
+        }
+        let fraction = if local.norm2 > 0.0 { tangent.residual / local.norm2 } else { 0.0 };
+        self.residual_fractions.push(fraction);
     }
 }
 

@@ -26,6 +26,9 @@ const EXTENT: f64 = 1e-10;
 /// From this many points on they do not fit into cache, and the order of the visits matters.
 const LARGE: usize = 50_000;
 
+/// Squared sizes below this have too few digits left for a best scale: the embedding has collapsed.
+const COLLAPSED: f64 = 1e-300;
+
 const STAGE: &str = "faithfulness";
 
 /// What counts as a neighbourhood, and which are measured.
@@ -171,6 +174,7 @@ fn measure_along_curve(
     let order = along_curve(x, monitor)?;
     let in_order = FaithfulnessParams { centers: Some(&order), include_self: params.include_self };
     let visited = measure_all(x, y, neighborhoods, in_order, monitor)?;
+    monitor.check()?;
     let mut place = vec![0u32; order.len()];
     for (p, &i) in order.iter().enumerate() {
         place[i as usize] = p as u32;
@@ -325,6 +329,7 @@ impl Workspace {
     #[inline(always)]
     fn measure_sized(&mut self, q: usize, d: usize) -> PerPoint {
         let (x2, y2) = (self.x.norm2, self.y.norm2);
+        let y2 = if y2 < COLLAPSED { 0.0 } else { y2 };
         if x2 == 0.0 {
             return coincident(y2);
         }
@@ -403,8 +408,9 @@ fn summarize(per_point: Vec<PerPoint>) -> Faithfulness {
             false => [p.r, p.r_pca, 1.0, p.r_n, p.r_c, p.bound, p.size, p.size * p.scale],
         });
     // G(X_i, c Y_i) / |H X_i|^2 = r_c + size (c - scale)^2: a parabola for each neighbourhood.
-    let scale = if size > 0.0 { weighted_scale / size } else { 0.0 };
-    let [apart] = sums(&per_point, |p| [p.size * (scale - p.scale).powi(2)]);
+    let scale = weighted_scale / size;
+    let scale = if scale.is_finite() { scale } else { 0.0 }; // nothing to scale
+    let [apart] = sums(&per_point, |p| [(p.size.sqrt() * (scale - p.scale)).powi(2)]);
     // An embedding of which no neighbourhood can be measured is not perfect.
     let mean = |sum: f64| if kept > 0.0 { sum / kept } else { f64::INFINITY };
     Faithfulness {

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ndarray::ArrayView2;
 use rayon::prelude::*;
+use zerocopy::FromZeros;
 
 use super::candidates::{Candidates, Collector, Within};
 use super::{Knn, Neighborhoods};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::points::{Coordinate, Points, Values};
 
@@ -98,8 +99,8 @@ fn nearest_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monito
     let tree = KdTree::build(view, monitor)?;
     // Leaves finish in tree order but results belong in point order: atomics let every thread
     // write to any row, and cost what plain stores cost.
-    let indices: Vec<AtomicU32> = zeros(tree.n * k);
-    let distances: Vec<AtomicU64> = zeros(tree.n * k);
+    let indices: Vec<AtomicU32> = zeros(tree.n * k)?;
+    let distances: Vec<AtomicU64> = zeros(tree.n * k)?;
     let progress = Progress::new(tree.n, monitor);
     (0..tree.leaves()).into_par_iter().try_for_each_init(
         || Batch::new(|| Candidates::new(k)),
@@ -180,8 +181,9 @@ impl<'a> Progress<'a> {
     }
 }
 
-fn zeros<A: Default + Send>(len: usize) -> Vec<A> {
-    (0..len).into_par_iter().map(|_| A::default()).collect()
+/// Memory that the system hands out page by page when it is first written: nothing to wait for here.
+fn zeros<A: FromZeros>(len: usize) -> Result<Vec<A>> {
+    A::new_vec_zeroed(len).map_err(|_| Error::OutOfMemory { bytes: len.saturating_mul(size_of::<A>()) })
 }
 
 /// The queries of one leaf and what they have found.
@@ -246,15 +248,17 @@ impl<T: Coordinate> KdTree<T> {
         let leaves = n.div_ceil(LEAF);
         let mut boxes = vec![T::default(); (2 * leaves - 1) * 2 * dim];
         arrange(&mut items, &mut boxes, dim, monitor)?;
-        let ids: Vec<u32> = items.iter().map(|item| item.id).collect();
+        let ids: Vec<u32> = items.par_iter().map(|item| item.id).collect();
         let mut coordinates = vec![T::default(); leaves * LEAF * dim];
-        coordinates.par_chunks_mut(LEAF * dim).zip(items.par_chunks(LEAF)).for_each(|(block, leaf)| {
+        let blocks = coordinates.par_chunks_mut(LEAF * dim).zip(items.par_chunks(LEAF));
+        blocks.try_for_each(|(block, leaf)| {
             for axis in 0..dim {
                 for lane in 0..LEAF {
                     block[axis * LEAF + lane] = leaf[lane.min(leaf.len() - 1)].at[axis];
                 }
             }
-        });
+            monitor.check()
+        })?;
         let mut tree = KdTree { dim, n, coordinates, ids, boxes, lowest_ids: vec![0; 2 * leaves - 1] };
         tree.find_lowest_ids(tree.root());
         Ok(tree)
