@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy.typing as npt
 
 from . import _core
 
-MOST_POINTS = 2**32 - 1
 MOST_THREADS = 256
 
 Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
@@ -78,6 +78,6 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
         raise ValueError(f"{name} = {value!r} is not a whole number")
     if value < least:
         raise ValueError(f"{name} = {value} is too few: at least {least} is needed")
-    if value > MOST_POINTS:
-        raise ValueError(f"{name} = {value} is too many: at most {MOST_POINTS} points can be numbered")
+    if value > sys.maxsize:
+        raise ValueError(f"{name} = {value} is too many: at most {sys.maxsize} can be counted")
     return int(value)

@@ -150,7 +150,7 @@ fn bad_entry<T: Coordinate>(name: &'static str, view: &ArrayView2<T>, row: usize
         return None;
     }
     let (column, value) =
-        entries.iter().map(|&v| v.into()).enumerate().find(|&(_, v)| !(v.abs() <= LARGEST))?;
+        entries.iter().enumerate().find(|&(_, &v)| !fine(v)).map(|(column, &v)| (column, v.into()))?;
     Some(if value.is_finite() {
         Error::TooLarge { name, row, column, value, limit: LARGEST }
     } else {

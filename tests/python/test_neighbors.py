@@ -574,7 +574,7 @@ def test_n_jobs_does_not_matter(n_jobs, q):
     same(ub.neighborhoods(x, radius=1.0, n_jobs=n_jobs), ub.neighborhoods(x, radius=1.0))
 
 
-@pytest.mark.parametrize("n_jobs", [0, True, False, 1.5, 2.0, "all", (1,), 10**30])
+@pytest.mark.parametrize("n_jobs", [0, True, False, 1.5, 2.0, "all", (1,)])
 def test_bad_n_jobs(n_jobs):
     with pytest.raises(ValueError, match="n_jobs"):
         ub.neighborhoods(cloud(10), 3, n_jobs=n_jobs)

@@ -483,7 +483,8 @@ fn exponents(sample: impl Fn(usize) -> Sample) -> [f64; 4] {
             (radius.ln(), [m.r, m.r_pca, m.r_n, m.r_c].map(f64::ln))
         })
         .into();
-    let mean = |f: &dyn Fn(&(f64, [f64; 4])) -> f64| runs.iter().map(f).sum::<f64>() / runs.len() as f64;
+    type Run = (f64, [f64; 4]);
+    let mean = |f: &dyn Fn(&Run) -> f64| runs.iter().map(f).sum::<f64>() / runs.len() as f64;
     let at = mean(&|run| run.0);
     let spread = mean(&|run| (run.0 - at).powi(2));
     [0, 1, 2, 3].map(|which| mean(&|run| (run.0 - at) * run.1[which]) / spread)

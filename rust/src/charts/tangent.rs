@@ -2,7 +2,7 @@
 
 use super::local::Local;
 use crate::error::{Error, Result};
-use crate::linalg::{column, combine, distance2_to_combination, dot, first, symmetric_eigen};
+use crate::linalg::{column, combine, distance2_to_combination, dot, first, orthogonalize, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_blocks;
@@ -51,6 +51,10 @@ impl Tangent {
             let theta = &mut chart[j * padded..(j + 1) * padded];
             combine(x, q, |a| basis[j * q + a], theta);
         }
+        // Eigenvectors of the scatter leave the chart's columns correlated by 1e-16 of the longest, which
+        // a thin direction cannot bear.
+        let basis = &mut self.basis[..q * d];
+        orthogonalize(chart, padded, d, basis);
         self.residual = 0.0;
         if d < q {
             for a in 0..q {

@@ -14,6 +14,7 @@ pub use columns::{column, combine, distance2_to_combination, dot};
 pub use eigen::symmetric_eigen;
 pub(crate) use orthogonal::complete;
 pub use orthogonal::orthogonal_factor;
+pub(crate) use singular::orthogonalize;
 pub use singular::singular_values;
 
 /// The first `len` entries of a buffer that is reused, which grows when it must.

@@ -366,11 +366,11 @@ impl Workspace {
     fn stretch(&mut self, padded: usize, d: usize) -> usize {
         let chart = &self.tangent.chart[..d * padded];
         let (map, stretches) = (first(&mut self.map, d * d), first(&mut self.stretches, d));
-        let longest = dot(column(chart, padded, 0), column(chart, padded, 0));
+        let extent2 = |j: usize| dot(column(chart, padded, j), column(chart, padded, j));
+        let longest = (0..d).map(extent2).fold(0.0, f64::max);
         let mut directions = 0;
         for j in 0..d {
-            let theta = column(chart, padded, j);
-            let extent2 = dot(theta, theta);
+            let extent2 = extent2(j);
             if extent2 > EXTENT * EXTENT * longest {
                 for b in 0..d {
                     map[directions * d + b] = self.charted.product[b * d + j] / extent2;

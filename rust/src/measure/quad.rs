@@ -23,8 +23,8 @@ const NEGLIGIBLE: f64 = f64::EPSILON * f64::EPSILON;
 /// Squared lengths between these are measured here.
 const SIZES: std::ops::Range<f64> = 1e-100..1e100;
 
-/// A direction shorter than this share of the longest is measured alone.
-const FLAT: f64 = 1e-6;
+/// A squared length below this share of the largest is measured alone.
+const FLAT: f64 = 1e-4;
 
 /// Four neighbourhoods of one size, reused by the next four.
 #[derive(Debug)]

@@ -75,7 +75,7 @@ pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Knn> 
     let open: Vec<u32> = (0..n as u32).filter(|&i| !found[i as usize].1).collect();
     let lists =
         open.iter().map(|&i| std::mem::replace(&mut found[i as usize].0, Candidates::new(1))).collect();
-    for (&i, list) in open.iter().zip(recheck(&frame, &open, lists, monitor)?) {
+    for (&i, list) in open.iter().zip(recheck(&frame, &open, lists, "neighbors in doubt", monitor)?) {
         found[i as usize].0 = list;
     }
     let mut indices = Vec::with_capacity(n * k);
@@ -92,7 +92,7 @@ pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn
     let frame = Frame::of(points, monitor)?;
     let all: Vec<u32> = (0..points.len() as u32).collect();
     let lists = all.iter().map(|&i| Within::of(i, radius)).collect();
-    let mut lists = recheck(&frame, &all, lists, monitor)?;
+    let mut lists = recheck(&frame, &all, lists, STAGE, monitor)?;
     let rows: Vec<_> = lists.iter_mut().map(Within::take).collect();
     Ok(Knn::from_rows(&rows))
 }
@@ -138,6 +138,11 @@ impl<'a> Frame<'a> {
         (start as u32..(start + BLOCK).min(self.points.len()) as u32).collect()
     }
 
+    /// A squared distance in this frame, rounded up by what squares lose when they underflow.
+    fn scaled(&self, d2: f64) -> f64 {
+        (d2 + f64::MIN_POSITIVE * self.points.dim() as f64) * self.scale * self.scale
+    }
+
     /// The points `ids` in this frame and this precision.
     fn block<T: Precision>(&self, ids: Vec<u32>) -> Block<T> {
         let q = self.points.dim();
@@ -171,7 +176,7 @@ impl<'a> Frame<'a> {
         }
         // Everything left out was computed to be at least `farthest` away. A point much farther from
         // the centre than this one cannot be a neighbour anyway, so |y| is bounded too.
-        let needed = list.bound() * self.scale * self.scale;
+        let needed = self.scaled(list.bound());
         let farthest = proposed.list.bound();
         let reach = proposed.norm.sqrt() + needed.sqrt();
         let slack = f32::error(q) * (proposed.norm + reach * reach);
@@ -318,9 +323,10 @@ fn recheck<C: Collector + Send>(
     frame: &Frame,
     ids: &[u32],
     lists: Vec<C>,
+    stage: &'static str,
     monitor: &dyn Monitor,
 ) -> Result<Vec<C>> {
-    let mut lists = lists;
+    let (all, mut lists) = (ids.len(), lists);
     let done = std::sync::atomic::AtomicUsize::new(0);
     // Few points share a block when few are left, so that every thread has one.
     let size = ids.len().div_ceil(rayon::current_num_threads()).clamp(1, BLOCK / 4);
@@ -335,7 +341,7 @@ fn recheck<C: Collector + Send>(
             }
         }
         let done = done.fetch_add(ids.len(), std::sync::atomic::Ordering::Relaxed) + ids.len();
-        monitor.progress(STAGE, done, frame.points.len());
+        monitor.progress(stage, done, all);
         Ok(())
     })?;
     Ok(lists)
@@ -358,7 +364,7 @@ fn recheck_row<C: Collector>(
         let at_least = norms - 2.0 * products[[i, j]] - error * norms;
         let (bound, last) = list.reach();
         // With many copies of one point the list soon holds nothing but zeros: only lower indices matter.
-        if at_least > bound * frame.scale * frame.scale || (bound == 0.0 && id >= last) {
+        if at_least > frame.scaled(bound) || (bound == 0.0 && id >= last) {
             continue;
         }
         frame.points.copy_row(id as usize, &mut other);

@@ -94,6 +94,7 @@ impl Within {
     pub fn take(&mut self) -> Vec<(f64, u32)> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        found.iter_mut().for_each(|(d, _)| *d = d.sqrt());
         found
     }
 }
@@ -104,9 +105,8 @@ impl Collector for Within {
     }
 
     fn offer(&mut self, d2: f64, id: u32) {
-        let distance = d2.sqrt();
-        if id != self.own && distance <= self.radius {
-            self.found.push((distance, id));
+        if id != self.own && d2.sqrt() <= self.radius {
+            self.found.push((d2, id));
         }
     }
 

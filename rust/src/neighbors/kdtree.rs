@@ -48,6 +48,9 @@ struct KdTree<T> {
     lowest_ids: Vec<u32>,
 }
 
+/// The neighbours of one point: distances and indices.
+type Row = Vec<(f64, u32)>;
+
 /// Where a walk through the tree stands.
 #[derive(Clone, Copy)]
 struct Node {
@@ -126,20 +129,19 @@ fn nearest_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monito
 fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
     let tree = KdTree::build(view, monitor)?;
     let progress = Progress::new(tree.n, monitor);
-    let found: Vec<Vec<(u32, Vec<(f64, u32)>)>> = (0..tree.leaves())
+    let found: Vec<Vec<Row>> = (0..tree.leaves())
         .into_par_iter()
         .map_init(
             || Batch::new(|| Within::of(u32::MAX, radius)),
             |batch, leaf| {
                 progress.advance(LEAF)?;
                 tree.ask_leaf(leaf, batch);
-                let ids = &tree.ids[leaf * LEAF..][..tree.filled(leaf)];
-                Ok(ids.iter().zip(&mut batch.lists).map(|(&id, list)| (id, list.take())).collect())
+                Ok(batch.lists.iter_mut().take(tree.filled(leaf)).map(Within::take).collect())
             },
         )
         .collect::<Result<_>>()?;
-    let mut rows: Vec<Vec<(f64, u32)>> = vec![Vec::new(); tree.n];
-    for (id, row) in found.into_iter().flatten() {
+    let mut rows: Vec<Row> = vec![Vec::new(); tree.n];
+    for (&id, row) in tree.ids.iter().zip(found.into_iter().flatten()) {
         rows[id as usize] = row;
     }
     Ok(Knn::from_rows(&rows))
