@@ -163,7 +163,7 @@ def faithfulness(
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
     m = _core.faithfulness(x, y, graph, bool(include_self), centers, thread_count(n_jobs))
     per_point = m.pop("per_point")
-    per_point["stretch"] = np.column_stack([per_point.pop("stretch_max"), per_point.pop("stretch_min")])
+    per_point["stretch"] = per_point["stretch"].reshape(-1, 2)
     return Faithfulness(
         **m,
         n_points=len(x),
@@ -280,6 +280,8 @@ def _draw(n: int, n_centers: int | None, random_state: Any) -> npt.NDArray[np.ui
 def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
     """Of each mean over a sample drawn without replacement; means over all are exact."""
     share = len(per_point["r"]) / n
+    if share == 1:
+        return dict.fromkeys(("r", "r_pca", "r_n", "r_c", "lower_bound"), 0.0)
     kept = np.isfinite(per_point["r_n"])  # normalised means leave the others out
     samples = {
         "r": per_point["r"],
@@ -292,8 +294,6 @@ def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
 
 
 def _standard_error(values: Array, share: float) -> float:
-    if share == 1:
-        return 0.0
     if len(values) < 2:
         return float("inf")  # one neighbourhood says nothing of the others
     with np.errstate(over="ignore"):

@@ -60,6 +60,7 @@ class Neighborhoods:
         n_neighbors: int | None = None,
         indptr: npt.NDArray[np.int64] | None = None,
         distances: npt.NDArray[np.float64] | None = None,
+        _found_here: bool = False,
     ) -> None:
         if distances is not None and len(distances) != len(indices):
             raise ValueError(f"there are {len(indices)} neighbours, but {len(distances)} distances")
@@ -67,7 +68,8 @@ class Neighborhoods:
         self.indices = _read_only(indices)
         self._indptr = None if indptr is None else _read_only(indptr)
         self.distances = None if distances is None else _read_only(distances)
-        _core.check_graph(self._graph)
+        if not _found_here:
+            _core.check_graph(self._graph)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copy or a pickle; its arrays are read-only again."""
@@ -296,7 +298,9 @@ def _made(
     indptr: npt.NDArray[np.int64] | None,
     distances: npt.NDArray[np.float64],
 ) -> Neighborhoods:
-    return Neighborhoods(indices, n_neighbors=n_neighbors, indptr=indptr, distances=distances)
+    return Neighborhoods(
+        indices, n_neighbors=n_neighbors, indptr=indptr, distances=distances, _found_here=True
+    )
 
 
 def resolve(

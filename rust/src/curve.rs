@@ -42,21 +42,33 @@ type Axes = [f64; AXES];
 
 /// The lowest corner of the box around the points, and the width of a cell.
 fn grid(points: &Points, monitor: &dyn Monitor) -> Result<(Axes, Axes)> {
-    let (mut low, mut high) = ([f64::INFINITY; AXES], [f64::NEG_INFINITY; AXES]);
-    let mut row = vec![0.0; points.dim()];
-    for i in 0..points.len() {
-        if i % CHUNK == 0 {
+    let nowhere = ([f64::INFINITY; AXES], [f64::NEG_INFINITY; AXES]);
+    let boxes: Vec<(Axes, Axes)> = (0..points.len().div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|c| {
             monitor.check()?;
-        }
-        points.copy_row(i, &mut row);
-        for (axis, &v) in row.iter().take(AXES).enumerate() {
-            low[axis] = low[axis].min(v);
-            high[axis] = high[axis].max(v);
-        }
-    }
+            let chunk = c * CHUNK..((c + 1) * CHUNK).min(points.len());
+            let mut row = vec![0.0; points.dim()];
+            Ok(chunk.fold(nowhere, |around, i| {
+                points.copy_row(i, &mut row);
+                enclose(around, &row, &row)
+            }))
+        })
+        .collect::<Result<_>>()?;
+    let (low, high) = boxes.iter().fold(nowhere, |around, (low, high)| enclose(around, low, high));
     let mut step = [0.0; AXES];
     (0..AXES).for_each(|axis| step[axis] = (high[axis] - low[axis]) / f64::from(1 << BITS));
     Ok((low, step))
+}
+
+/// The box around a box and another.
+fn enclose(around: (Axes, Axes), low: &[f64], high: &[f64]) -> (Axes, Axes) {
+    let (mut lowest, mut highest) = around;
+    for axis in 0..AXES.min(low.len()) {
+        lowest[axis] = lowest[axis].min(low[axis]);
+        highest[axis] = highest[axis].max(high[axis]);
+    }
+    (lowest, highest)
 }
 
 /// The place of a point's cell on the curve: the bits of its coordinates in turn.

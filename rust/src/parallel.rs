@@ -40,7 +40,8 @@ pub fn fill_points<S, T: Clone + Default + Send>(
     f: impl Fn(&mut S, usize, &mut [T]) + Sync,
 ) -> Result<Vec<T>> {
     let done = AtomicUsize::new(0);
-    let mut values = vec![T::default(); n];
+    // in parallel, because the first touch of fresh memory is what costs
+    let mut values: Vec<T> = (0..n).into_par_iter().map(|_| T::default()).collect();
     values.par_chunks_mut(CHUNK).enumerate().try_for_each(|(c, chunk)| {
         monitor.check()?;
         f(&mut state(), c * CHUNK, chunk);

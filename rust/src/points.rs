@@ -1,5 +1,7 @@
 //! A borrowed, checked set of points: f32 or f64, any strides, never copied.
 
+use std::borrow::Cow;
+
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 
@@ -90,6 +92,23 @@ impl<'a> Points<'a> {
     /// Their dimension.
     pub fn dim(&self) -> usize {
         self.shape().1
+    }
+
+    /// All points as arrays of the dimension `Q` that the caller knows they have: where they lie if they are
+    /// contiguous f64, else as a copy.
+    pub(crate) fn rows<const Q: usize>(&self) -> Cow<'a, [[f64; Q]]> {
+        if let Values::F64(view) = self.values
+            && let Some(flat) = view.to_slice()
+            && self.dim() == Q
+        {
+            return Cow::Borrowed(flat.as_chunks().0);
+        }
+        let row = |i| {
+            let mut row = [0.0; Q];
+            self.copy_row(i, &mut row);
+            row
+        };
+        Cow::Owned((0..self.len()).into_par_iter().map(row).collect())
     }
 
     /// Writes point `i` into `out`, widened.

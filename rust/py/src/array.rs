@@ -45,8 +45,15 @@ pub struct Graph<'py> {
 }
 
 impl Graph<'_> {
-    /// The graph in the caller's memory, checked. Cost: one pass.
+    /// The graph in the caller's memory, which was checked when it was made.
     pub fn neighborhoods(&self) -> PyResult<Neighborhoods<'_>> {
+        let indptr = self.indptr.as_ref().map(|p| p.as_slice()).transpose()?;
+        let k = self.n_neighbors.unwrap_or(0);
+        Neighborhoods::lent(indptr, k, self.indices.as_slice()?).map_err(to_python)
+    }
+
+    /// The same, checked from the ground up. Cost: one pass.
+    pub fn checked(&self) -> PyResult<Neighborhoods<'_>> {
         let indices = self.indices.as_slice()?;
         match (&self.indptr, self.n_neighbors) {
             (Some(indptr), _) => Neighborhoods::from_ragged(indptr.as_slice()?, indices),

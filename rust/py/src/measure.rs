@@ -49,21 +49,35 @@ fn to_dict(py: Python<'_>, m: Faithfulness) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
+/// What one array holds of every neighbourhood.
+type Field = fn(&PerPoint, &mut Vec<f64>);
+
+/// Rows that fit into cache.
+const BLOCK: usize = 8192;
+
 fn per_point<'py>(py: Python<'py>, rows: &[PerPoint]) -> PyResult<Bound<'py, PyDict>> {
-    let fields: [(&str, fn(&PerPoint) -> f64); 8] = [
-        ("r", |p| p.r),
-        ("r_n", |p| p.r_n),
-        ("r_c", |p| p.r_c),
-        ("r_pca", |p| p.r_pca),
-        ("bound", |p| p.bound),
-        ("stretch_max", |p| p.stretch_max),
-        ("stretch_min", |p| p.stretch_min),
-        ("area", |p| p.area),
+    let fields: [(&str, usize, Field); 7] = [
+        ("r", 1, |p, out| out.push(p.r)),
+        ("r_n", 1, |p, out| out.push(p.r_n)),
+        ("r_c", 1, |p, out| out.push(p.r_c)),
+        ("r_pca", 1, |p, out| out.push(p.r_pca)),
+        ("bound", 1, |p, out| out.push(p.bound)),
+        ("stretch", 2, |p, out| out.extend([p.stretch_max, p.stretch_min])),
+        ("area", 1, |p, out| out.push(p.area)),
     ];
-    let columns = py.detach(|| fields.map(|(_, field)| rows.par_iter().map(field).collect::<Vec<f64>>()));
+    let mut arrays = fields.map(|(_, width, _)| Vec::with_capacity(width * rows.len()));
+    // Block by block, so that every array reads the rows from cache.
+    py.detach(|| {
+        for block in rows.chunks(BLOCK) {
+            let fill = |(array, (_, _, field)): (&mut Vec<f64>, &(&str, usize, Field))| {
+                block.iter().for_each(|row| field(row, array));
+            };
+            arrays.par_iter_mut().zip(&fields).for_each(fill);
+        }
+    });
     let dict = PyDict::new(py);
-    for ((name, _), column) in fields.iter().zip(columns) {
-        dict.set_item(name, column.into_pyarray(py))?;
+    for ((name, _, _), array) in fields.iter().zip(arrays) {
+        dict.set_item(name, array.into_pyarray(py))?;
     }
     Ok(dict)
 }

@@ -53,7 +53,7 @@ pub fn within<'py>(
 /// Raises if the graph is not valid.
 #[pyfunction]
 pub fn check_graph(graph: Graph<'_>) -> PyResult<()> {
-    graph.neighborhoods().map(drop)
+    graph.checked().map(drop)
 }
 
 /// (indptr, indices) of the reversed lists.

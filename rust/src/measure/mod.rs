@@ -1,6 +1,6 @@
 //! How faithful an embedding is.
 
+mod group;
 mod procrustes;
-mod quad;
 
 pub use procrustes::{Faithfulness, FaithfulnessParams, PerPoint, faithfulness, lower_bound};

@@ -8,7 +8,7 @@ use std::array::from_fn;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::quad::Quad;
+use super::group::{D, Group};
 use crate::charts::{Alignment, Local, Tangent};
 use crate::charts::{check_components, check_lengths, members};
 use crate::curve::along_curve;
@@ -155,16 +155,21 @@ pub fn faithfulness(
     }
     check_lengths(x, "X", neighborhoods)?;
     params.check(x.len())?;
-    let per_point = if params.centers.is_none() && x.len() >= LARGE {
-        measure_along_curve(x, y, neighborhoods, params, monitor)
-    } else {
-        measure_all(x, y, neighborhoods, params, monitor)
+    let all = params.centers.is_none() && x.len() >= LARGE;
+    let per_point = match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
+        (Some(_), 2, 2) if all => measure_along_curve::<2>(x, y, neighborhoods, params, monitor),
+        (Some(_), 3, 2) if all => measure_along_curve::<3>(x, y, neighborhoods, params, monitor),
+        (Some(_), 2, 2) => measure_side_by_side::<2>(x, y, neighborhoods, params, monitor),
+        (Some(_), 3, 2) => measure_side_by_side::<3>(x, y, neighborhoods, params, monitor),
+        _ => map_points(params.count(x.len()), STAGE, monitor, Workspace::default, |workspace, place| {
+            workspace.measure_one(x, y, neighborhoods, params.center(place), params.include_self)
+        }),
     };
     Ok(summarize(per_point?))
 }
 
-/// All neighbourhoods, visited along a curve so that each finds its points in cache.
-fn measure_along_curve(
+/// Many neighbourhoods, visited along a curve so that each finds its points in cache.
+fn measure_along_curve<const Q: usize>(
     x: &Points,
     y: &Points,
     neighborhoods: &Neighborhoods,
@@ -173,7 +178,7 @@ fn measure_along_curve(
 ) -> Result<Vec<PerPoint>> {
     let order = along_curve(x, monitor)?;
     let in_order = FaithfulnessParams { centers: Some(&order), include_self: params.include_self };
-    let visited = measure_all(x, y, neighborhoods, in_order, monitor)?;
+    let visited = measure_side_by_side::<Q>(x, y, neighborhoods, in_order, monitor)?;
     monitor.check()?;
     let mut place = vec![0u32; order.len()];
     for (p, &i) in order.iter().enumerate() {
@@ -182,56 +187,52 @@ fn measure_along_curve(
     Ok(place.into_par_iter().map(|p| visited[p as usize]).collect())
 }
 
-/// The neighbourhoods asked for, in the order asked for.
-fn measure_all(
+/// The neighbourhoods asked for, in the order asked for, as many at once as there are lanes.
+fn measure_side_by_side<const Q: usize>(
     x: &Points,
     y: &Points,
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PerPoint>> {
-    match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
-        (Some(_), 2, 2) => measure_by_fours::<2>(x, y, neighborhoods, params, monitor),
-        (Some(_), 3, 2) => measure_by_fours::<3>(x, y, neighborhoods, params, monitor),
-        _ => map_points(params.count(x.len()), STAGE, monitor, Workspace::default, |workspace, place| {
-            workspace.measure_one(x, y, neighborhoods, params.center(place), params.include_self)
-        }),
-    }
-}
-
-fn measure_by_fours<const Q: usize>(
-    x: &Points,
-    y: &Points,
-    neighborhoods: &Neighborhoods,
-    params: FaithfulnessParams,
-    monitor: &dyn Monitor,
-) -> Result<Vec<PerPoint>> {
-    let state = || (Quad::<Q>::new(), Workspace::default());
+    let state = || (Group::<Q>::new(), Workspace::default(), Vec::new());
+    let (arch, x_rows, y_rows) = (Arch::new(), x.rows::<Q>(), y.rows::<D>());
     let include_self = params.include_self;
-    fill_points(params.count(x.len()), STAGE, monitor, state, |(quad, workspace), start, rows| {
-        for (group, rows) in rows.chunks_mut(WIDTH).enumerate() {
-            let first = start + group * WIDTH;
+    let size = neighborhoods.largest() + usize::from(include_self);
+    fill_points(params.count(x.len()), STAGE, monitor, state, |(group, workspace, lists), start, rows| {
+        // All lists of the chunk at once: the waits for memory overlap.
+        for place in start..start + rows.len() {
+            lists.extend(members(neighborhoods, params.center(place), include_self).map(|i| i as u32));
+        }
+        for (first, rows) in (0..).step_by(WIDTH).zip(rows.chunks_mut(WIDTH)) {
             // A last group of fewer repeats its last neighbourhood.
-            let centers = from_fn(|lane| params.center(first + lane.min(rows.len() - 1)));
-            quad.load(x, y, centers.map(|i| members(neighborhoods, i, include_self)));
-            let measured = Arch::new().dispatch(MeasureFour(quad));
+            let last = rows.len() - 1;
+            let lists = from_fn(|lane| &lists[(first + lane.min(last)) * size..][..size]);
+            let measured = arch.dispatch(MeasureGroup { group, lists, x: &x_rows, y: &y_rows });
             for (lane, (row, measured)) in rows.iter_mut().zip(measured).enumerate() {
                 *row = measured.unwrap_or_else(|| {
-                    workspace.measure_one(x, y, neighborhoods, centers[lane], include_self)
+                    let center = params.center(start + first + lane);
+                    workspace.measure_one(x, y, neighborhoods, center, include_self)
                 });
             }
         }
     })
 }
 
-struct MeasureFour<'a, const Q: usize>(&'a mut Quad<Q>);
+/// Compiled once for every vector width, with the same roundings in each: nothing is fused.
+struct MeasureGroup<'a, const Q: usize> {
+    group: &'a mut Group<Q>,
+    lists: [&'a [u32]; WIDTH],
+    x: &'a [[f64; Q]],
+    y: &'a [[f64; D]],
+}
 
-impl<const Q: usize> WithSimd for MeasureFour<'_, Q> {
+impl<const Q: usize> WithSimd for MeasureGroup<'_, Q> {
     type Output = [Option<PerPoint>; WIDTH];
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        self.0.measure()
+        self.group.measure(self.lists, self.x, self.y)
     }
 }
 
@@ -273,7 +274,7 @@ struct Workspace {
     stretches: Vec<f64>,
 }
 
-/// Compiled once for every vector width, with the same roundings in each: nothing is fused.
+/// The same for one neighbourhood of any size and dimensions.
 struct Measure<'a>(&'a mut Workspace);
 
 impl WithSimd for Measure<'_> {

@@ -90,6 +90,22 @@ impl<'a> Neighborhoods<'a> {
         Neighborhoods { indices, layout: Layout::Ragged(indptr) }.checked()
     }
 
+    /// A graph that was checked when it was made and is lent again: only what would break a computation is
+    /// looked at once more. `indptr` is `None` when all neighbourhoods hold `k`.
+    pub fn lent(indptr: Option<&'a [i64]>, k: usize, indices: &'a [u32]) -> Result<Self> {
+        let layout = match indptr {
+            Some(indptr) => {
+                check_indptr(indptr, indices.len())?;
+                Layout::Ragged(Cow::Borrowed(indptr))
+            }
+            None if k == 0 => return Err(Error::NoNeighbors),
+            None => Layout::Fixed(k),
+        };
+        let graph = Neighborhoods { indices: Cow::Borrowed(indices), layout };
+        let largest = indices.par_chunks(1 << 16).map(|c| c.iter().fold(0, |m, &j| j.max(m))).max();
+        if largest.is_some_and(|j| j as usize >= graph.len()) { graph.checked() } else { Ok(graph) }
+    }
+
     /// Every neighbour exists, is not the point itself and is listed once.
     fn checked(self) -> Result<Self> {
         let n = self.len();

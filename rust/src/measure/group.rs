@@ -1,24 +1,23 @@
-//! The Procrustes measures of four neighbourhoods at once: plane embeddings of data in two or three
+//! The Procrustes measures of several neighbourhoods at once, side by side: plane embeddings of data in two or three
 //! dimensions, which is where people have millions of points.
 //!
-//! The mathematics is that of `procrustes.rs`, with each number widened to four. What is rare - points
+//! The mathematics is that of `procrustes.rs`, with each number widened to one for each lane. What is rare - points
 //! that coincide or lie on a line, images that do, magnitudes near the ends of the number range - is
 //! not decided here: such a lane is handed back to be measured alone.
 
 use std::array::from_fn;
 
 use super::procrustes::PerPoint;
-use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot};
-use crate::points::Points;
+use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot, fill};
 
 /// Dimension of the embedding.
-const D: usize = 2;
+pub const D: usize = 2;
 
 /// Sweeps of Jacobi's method; two or three are enough.
 const SWEEPS: usize = 12;
 
-/// Squared share of the diagonal below which an off-diagonal entry is as good as zero.
-const NEGLIGIBLE: f64 = f64::EPSILON * f64::EPSILON;
+/// Squared correlation of two directions that is as good as zero: the tangent is off by its root.
+const NEGLIGIBLE: f64 = 1e-28;
 
 /// Squared lengths between these are measured here.
 const SIZES: std::ops::Range<f64> = 1e-100..1e100;
@@ -26,9 +25,9 @@ const SIZES: std::ops::Range<f64> = 1e-100..1e100;
 /// A squared length below this share of the largest is measured alone.
 const FLAT: f64 = 1e-4;
 
-/// Four neighbourhoods of one size, reused by the next four.
+/// Neighbourhoods of one size side by side, reused by the next.
 #[derive(Debug)]
-pub struct Quad<const Q: usize> {
+pub struct Group<const Q: usize> {
     x: Vec<[Lanes; Q]>,
     y: Vec<[Lanes; D]>,
     /// Lower triangle of X'X.
@@ -53,26 +52,18 @@ struct Sums {
     outside: Lanes,
 }
 
-impl<const Q: usize> Quad<Q> {
+impl<const Q: usize> Group<Q> {
     /// Without points.
     pub fn new() -> Self {
-        Quad { x: Vec::new(), y: Vec::new(), scatter: [[ZERO; Q]; Q], product: [[ZERO; Q]; D], y2: ZERO }
+        Group { x: Vec::new(), y: Vec::new(), scatter: [[ZERO; Q]; Q], product: [[ZERO; Q]; D], y2: ZERO }
     }
 
-    /// Loads four neighbourhoods of one size.
     #[inline(always)]
-    pub fn load(&mut self, x: &Points, y: &Points, members: [impl ExactSizeIterator<Item = usize>; WIDTH]) {
-        self.x.resize(members[0].len(), [ZERO; Q]);
-        self.y.resize(members[0].len(), [ZERO; D]);
-        let (mut x_row, mut y_row) = ([0.0; Q], [0.0; D]);
-        for (lane, members) in members.into_iter().enumerate() {
-            for ((i, x_point), y_point) in members.zip(&mut self.x).zip(&mut self.y) {
-                x.copy_row(i, &mut x_row);
-                y.copy_row(i, &mut y_row);
-                (0..Q).for_each(|a| x_point[a].0[lane] = x_row[a]);
-                (0..D).for_each(|b| y_point[b].0[lane] = y_row[b]);
-            }
-        }
+    fn load(&mut self, lists: [&[u32]; WIDTH], x: &[[f64; Q]], y: &[[f64; D]]) {
+        load(&mut self.x, lists, x);
+        load(&mut self.y, lists, y);
+        center(&mut self.x);
+        center(&mut self.y);
     }
 
     #[inline(always)]
@@ -87,16 +78,21 @@ impl<const Q: usize> Quad<Q> {
         }
     }
 
-    /// The measures of each neighbourhood just loaded; `None` for those to be measured alone.
+    /// The measures of the neighbourhoods that `lists` holds, all of one size; `None` for those to be
+    /// measured alone.
     #[inline(always)]
-    pub fn measure(&mut self) -> [Option<PerPoint>; WIDTH] {
-        center(&mut self.x);
-        center(&mut self.y);
+    pub fn measure(
+        &mut self,
+        lists: [&[u32]; WIDTH],
+        x: &[[f64; Q]],
+        y: &[[f64; D]],
+    ) -> [Option<PerPoint>; WIDTH] {
+        self.load(lists, x, y);
         self.multiply();
         let x2 = (1..Q).fold(self.scatter[0][0], |sum, a| sum + self.scatter[a][a]);
         let tangents = principal(self.scatter);
         let charted: [[Lanes; D]; D] =
-            from_fn(|b| from_fn(|j| dot(&tangents.directions[j], &self.product[b])));
+            fill([ZERO; D], |b| fill(ZERO, |j| dot(&tangents.directions[j], &self.product[b])));
         let (frame, sum, independent) = orthogonal_columns(self.product);
         let (turn, turned) = orthogonal_square(charted);
         let scale = sum / self.y2;
@@ -155,6 +151,16 @@ impl<const Q: usize> Quad<Q> {
     }
 }
 
+/// Point after point, each from all lists.
+#[inline(always)]
+fn load<const Q: usize>(out: &mut Vec<[Lanes; Q]>, lists: [&[u32]; WIDTH], points: &[[f64; Q]]) {
+    out.resize(lists[0].len(), [ZERO; Q]);
+    for (p, point) in out.iter_mut().enumerate() {
+        let rows: [[f64; Q]; WIDTH] = fill([0.0; Q], |lane| points[lists[lane][p] as usize]);
+        *point = fill(ZERO, |a| Lanes(fill(0.0, |lane| rows[lane][a])));
+    }
+}
+
 /// Sums relative to the first point, as `charts::Local` does.
 #[inline(always)]
 fn center<const Q: usize>(points: &mut [[Lanes; Q]]) {
@@ -166,25 +172,25 @@ fn center<const Q: usize>(points: &mut [[Lanes; Q]]) {
             mean[a] += point[a];
         }
     }
-    let size = Lanes::splat(points.len() as f64);
+    let mean = mean.map(|sum| sum / Lanes::splat(points.len() as f64));
     for point in points.iter_mut() {
-        (0..Q).for_each(|a| point[a] = point[a] - mean[a] / size);
+        (0..Q).for_each(|a| point[a] = point[a] - mean[a]);
     }
 }
 
-/// Jacobi's method on four scatter matrices; a lane that is done is rotated by nothing.
+/// Jacobi's method on all scatter matrices; a lane that is done is rotated by nothing.
 #[inline(always)]
 fn principal<const Q: usize>(mut s: [[Lanes; Q]; Q]) -> Tangents<Q> {
     let one = Lanes::splat(1.0);
-    let mut directions: [[Lanes; Q]; Q] = from_fn(|j| from_fn(|a| if a == j { one } else { ZERO }));
+    let mut directions: [[Lanes; Q]; Q] =
+        fill([ZERO; Q], |j| fill(ZERO, |a| if a == j { one } else { ZERO }));
     for _ in 0..SWEEPS {
-        let mut rotated = false;
+        if (1..Q).all(|j| (0..j).all(|i| negligible(&s, i, j))) {
+            break;
+        }
         for j in 1..Q {
             for i in 0..j {
-                let off = s[j][i];
-                let tolerance = Lanes::splat(NEGLIGIBLE) * (s[i][i] * s[j][j]).abs();
-                rotated |= (0..WIDTH).any(|l| off.0[l] * off.0[l] > tolerance.0[l]);
-                let (c, sn) = rotation(s[i][i], off, s[j][j], tolerance);
+                let (c, sn) = rotation(s[i][i], s[j][i], s[j][j]);
                 rotate_scatter(&mut s, i, j, c, sn);
                 for a in 0..Q {
                     let (x, y) = (directions[i][a], directions[j][a]);
@@ -193,11 +199,8 @@ fn principal<const Q: usize>(mut s: [[Lanes; Q]; Q]) -> Tangents<Q> {
                 }
             }
         }
-        if !rotated {
-            break;
-        }
     }
-    let mut extents2: [Lanes; Q] = from_fn(|a| s[a][a]);
+    let mut extents2: [Lanes; Q] = fill(ZERO, |a| s[a][a]);
     for pass in 1..Q {
         for i in 0..Q - pass {
             put_in_order(&mut directions, &mut extents2, i);
@@ -206,14 +209,27 @@ fn principal<const Q: usize>(mut s: [[Lanes; Q]; Q]) -> Tangents<Q> {
     Tangents { directions, extents2 }
 }
 
-/// The rotation that makes [[a, g], [g, b]] diagonal; none where g is negligible.
+/// Whether directions i and j are as good as uncorrelated in every lane.
 #[inline(always)]
-fn rotation(a: Lanes, g: Lanes, b: Lanes, tolerance: Lanes) -> (Lanes, Lanes) {
+fn negligible<const Q: usize>(s: &[[Lanes; Q]; Q], i: usize, j: usize) -> bool {
+    let (off, limit) = (s[j][i] * s[j][i], limit(s[i][i], s[j][j]));
+    (0..WIDTH).fold(true, |all, l| all & (off.0[l] <= limit.0[l]))
+}
+
+/// The squared off-diagonal entry that is negligible beside these two of the diagonal.
+#[inline(always)]
+fn limit(a: Lanes, b: Lanes) -> Lanes {
+    Lanes::splat(NEGLIGIBLE) * (a * b).abs()
+}
+
+/// The rotation that makes [[a, g], [g, b]] diagonal; none where it is as good as that, so that a lane
+/// that is done does not change while others go on.
+#[inline(always)]
+fn rotation(a: Lanes, g: Lanes, b: Lanes) -> (Lanes, Lanes) {
     let (one, zero) = (Lanes::splat(1.0), ZERO);
-    let needed = |yes: Lanes| (g * g).greater(tolerance, yes, zero);
-    let zeta = (b - a) / needed(g + g);
+    let zeta = (b - a) / (g + g);
     let magnitude = one / (zeta.abs() + zeta.norm(one));
-    let t = needed(zero.greater(zeta, -magnitude, magnitude));
+    let t = (g * g).greater(limit(a, b), zero.greater(zeta, -magnitude, magnitude), zero);
     let c = one / t.norm(one);
     (c, c * t)
 }
@@ -251,8 +267,8 @@ fn put_in_order<const Q: usize>(directions: &mut [[Lanes; Q]; Q], extents2: &mut
 fn orthogonal_columns<const Q: usize>(z: [[Lanes; Q]; D]) -> ([[Lanes; Q]; D], Lanes, Lanes) {
     let lengths2 = [dot(&z[0], &z[0]), dot(&z[1], &z[1])];
     let longer = |x: Lanes, y: Lanes| lengths2[1].greater(lengths2[0], y, x);
-    let first: [Lanes; Q] = from_fn(|a| longer(z[0][a], z[1][a]));
-    let second: [Lanes; Q] = from_fn(|a| longer(z[1][a], z[0][a]));
+    let first: [Lanes; Q] = fill(ZERO, |a| longer(z[0][a], z[1][a]));
+    let second: [Lanes; Q] = fill(ZERO, |a| longer(z[1][a], z[0][a]));
     let r11 = longer(lengths2[0], lengths2[1]).sqrt();
     let q1 = first.map(|v| v / r11);
     let r12 = dot(&q1, &second);
@@ -263,9 +279,9 @@ fn orthogonal_columns<const Q: usize>(z: [[Lanes; Q]; D]) -> ([[Lanes; Q]; D], L
     let q2 = again.map(|v| v / length);
     let sum = (r11 + r22).norm(r12);
     let (c, s) = ((r11 + r22) / sum, -r12 / sum);
-    let x: [Lanes; Q] = from_fn(|a| c * q1[a] + s * q2[a]);
-    let y: [Lanes; Q] = from_fn(|a| c * q2[a] - s * q1[a]);
-    let frame = [from_fn(|a| longer(x[a], y[a])), from_fn(|a| longer(y[a], x[a]))];
+    let x: [Lanes; Q] = fill(ZERO, |a| c * q1[a] + s * q2[a]);
+    let y: [Lanes; Q] = fill(ZERO, |a| c * q2[a] - s * q1[a]);
+    let frame = [fill(ZERO, |a| longer(x[a], y[a])), fill(ZERO, |a| longer(y[a], x[a]))];
     (frame, sum, r22 / longer(lengths2[1], lengths2[0]).sqrt())
 }
 
@@ -273,7 +289,7 @@ fn orthogonal_columns<const Q: usize>(z: [[Lanes; Q]; D]) -> ([[Lanes; Q]; D], L
 #[inline(always)]
 fn without<const Q: usize>(v: &[Lanes; Q], u: &[Lanes; Q]) -> [Lanes; Q] {
     let along = dot(u, v);
-    from_fn(|a| v[a] - along * u[a])
+    fill(ZERO, |a| v[a] - along * u[a])
 }
 
 /// The orthogonal factor of 2 x 2 matrices (columns), the better of a rotation and a reflection, and the sum
@@ -292,7 +308,7 @@ fn orthogonal_square(z: [[Lanes; D]; D]) -> ([[Lanes; D]; D], Lanes) {
 /// Singular values of the map from chart to embedding, largest first: see `linalg::singular_values`.
 #[inline(always)]
 fn stretches<const Q: usize>(charted: [[Lanes; D]; D], extents2: &[Lanes; Q]) -> (Lanes, Lanes) {
-    let map: [[Lanes; D]; D] = from_fn(|b| from_fn(|j| charted[b][j] / extents2[j]));
+    let map: [[Lanes; D]; D] = fill([ZERO; D], |b| fill(ZERO, |j| charted[b][j] / extents2[j]));
     let turning = (map[0][0] + map[1][1]).norm(map[0][1] - map[1][0]);
     let flipping = (map[0][0] - map[1][1]).norm(map[0][1] + map[1][0]);
     let largest = (turning + flipping) / Lanes::splat(2.0);
