@@ -11,6 +11,7 @@
 //! | [`measure`] | how faithful an embedding is |
 //! | [`synthetic`] | data with true coordinates |
 //! | [`linalg`] | small dense kernels |
+//! | `curve` | the order of points along a space-filling curve |
 //! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |
 //!
 //! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`. Results are
