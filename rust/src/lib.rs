@@ -11,14 +11,12 @@
 //! | [`measure`] | how faithful an embedding is |
 //! | [`synthetic`] | data with true coordinates |
 //! | [`linalg`] | small dense kernels |
-//! | `curve` | the order of points along a space-filling curve |
 //! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |
 //!
 //! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`. Results are
 //! the same bits for any number of threads.
 
 pub mod charts;
-mod curve;
 pub mod error;
 pub mod linalg;
 pub mod measure;

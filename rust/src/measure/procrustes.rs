@@ -6,12 +6,10 @@
 use std::array::from_fn;
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 use super::group::{D, Group};
 use crate::charts::{Alignment, Local, Tangent};
 use crate::charts::{check_components, check_lengths, members};
-use crate::curve::along_curve;
 use crate::error::{Error, Result};
 use crate::linalg::lanes::WIDTH;
 use crate::linalg::{column, dot, first, singular_values};
@@ -22,9 +20,6 @@ use crate::points::Points;
 
 /// A chart has extent along a direction longer than this share of the longest.
 const EXTENT: f64 = 1e-10;
-
-/// From this many points on they do not fit into cache, and the order of the visits matters.
-const LARGE: usize = 50_000;
 
 /// Squared sizes below this have too few digits left for a best scale: the embedding has collapsed.
 const COLLAPSED: f64 = 1e-300;
@@ -155,10 +150,7 @@ pub fn faithfulness(
     }
     check_lengths(x, "X", neighborhoods)?;
     params.check(x.len())?;
-    let all = params.centers.is_none() && x.len() >= LARGE;
     let per_point = match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
-        (Some(_), 2, 2) if all => measure_along_curve::<2>(x, y, neighborhoods, params, monitor),
-        (Some(_), 3, 2) if all => measure_along_curve::<3>(x, y, neighborhoods, params, monitor),
         (Some(_), 2, 2) => measure_side_by_side::<2>(x, y, neighborhoods, params, monitor),
         (Some(_), 3, 2) => measure_side_by_side::<3>(x, y, neighborhoods, params, monitor),
         _ => map_points(params.count(x.len()), STAGE, monitor, Workspace::default, |workspace, place| {
@@ -166,25 +158,6 @@ pub fn faithfulness(
         }),
     };
     Ok(summarize(per_point?))
-}
-
-/// Many neighbourhoods, visited along a curve so that each finds its points in cache.
-fn measure_along_curve<const Q: usize>(
-    x: &Points,
-    y: &Points,
-    neighborhoods: &Neighborhoods,
-    params: FaithfulnessParams,
-    monitor: &dyn Monitor,
-) -> Result<Vec<PerPoint>> {
-    let order = along_curve(x, monitor)?;
-    let in_order = FaithfulnessParams { centers: Some(&order), include_self: params.include_self };
-    let visited = measure_side_by_side::<Q>(x, y, neighborhoods, in_order, monitor)?;
-    monitor.check()?;
-    let mut place = vec![0u32; order.len()];
-    for (p, &i) in order.iter().enumerate() {
-        place[i as usize] = p as u32;
-    }
-    Ok(place.into_par_iter().map(|p| visited[p as usize]).collect())
 }
 
 /// The neighbourhoods asked for, in the order asked for, as many at once as there are lanes.
