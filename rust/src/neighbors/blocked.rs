@@ -92,9 +92,13 @@ pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn
     let frame = Frame::of(points, monitor)?;
     let all: Vec<u32> = (0..points.len() as u32).collect();
     let lists = all.iter().map(|&i| Within::of(i, radius)).collect();
-    let mut lists = recheck(&frame, &all, lists, STAGE, monitor)?;
-    let rows: Vec<_> = lists.iter_mut().map(Within::take).collect();
-    Ok(Knn::from_rows(&rows))
+    let lists = recheck(&frame, &all, lists, STAGE, monitor)?;
+    let (mut indptr, mut indices, mut distances) = (vec![0], Vec::new(), Vec::new());
+    for mut list in lists {
+        list.drain_into(&mut distances, &mut indices);
+        indptr.push(indices.len() as i64);
+    }
+    Ok(Knn { neighborhoods: Neighborhoods::ragged(indptr, indices), distances })
 }
 
 /// Coordinates in which products lose least: centred, and scaled so that no square overflows.

@@ -90,12 +90,11 @@ impl Within {
         Within { own, radius, bound, found: Vec::new() }
     }
 
-    /// Gives away what was found as (distance, index), nearest first.
-    pub fn take(&mut self) -> Vec<(f64, u32)> {
-        let mut found = std::mem::take(&mut self.found);
-        found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        found.iter_mut().for_each(|(d, _)| *d = d.sqrt());
-        found
+    /// Moves what was found to the ends of two lists, nearest first.
+    pub fn drain_into(&mut self, distances: &mut Vec<f64>, ids: &mut Vec<u32>) {
+        self.found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        distances.extend(self.found.iter().map(|(d2, _)| d2.sqrt()));
+        ids.extend(self.found.drain(..).map(|(_, id)| id));
     }
 }
 

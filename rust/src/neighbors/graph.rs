@@ -33,17 +33,6 @@ pub struct Knn {
     pub distances: Vec<f64>,
 }
 
-impl Knn {
-    pub(super) fn from_rows(rows: &[Vec<(f64, u32)>]) -> Self {
-        let indices = rows.iter().flatten().map(|&(_, id)| id).collect();
-        let distances = rows.iter().flatten().map(|&(d, _)| d).collect();
-        Knn {
-            neighborhoods: Neighborhoods::ragged(row_pointer(rows.iter().map(Vec::len)), indices),
-            distances,
-        }
-    }
-}
-
 impl<'a> Neighborhoods<'a> {
     /// `k` neighbours each, known to be valid.
     pub(crate) fn fixed(k: usize, indices: Vec<u32>) -> Self {

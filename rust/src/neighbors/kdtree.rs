@@ -48,8 +48,17 @@ struct KdTree<T> {
     lowest_ids: Vec<u32>,
 }
 
-/// The neighbours of one point: distances and indices.
-type Row = Vec<(f64, u32)>;
+/// Leaves whose neighbours lie in one list.
+const ROWS_LEAVES: usize = 64;
+
+/// The neighbours of some points, in the order of the tree.
+#[derive(Default)]
+struct Rows {
+    /// Where the neighbours of each point end.
+    ends: Vec<usize>,
+    ids: Vec<u32>,
+    distances: Vec<f64>,
+}
 
 /// Where a walk through the tree stands.
 #[derive(Clone, Copy)]
@@ -129,22 +138,26 @@ fn nearest_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monito
 fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
     let tree = KdTree::build(view, monitor)?;
     let progress = Progress::new(tree.n, monitor);
-    let found: Vec<Vec<Row>> = (0..tree.leaves())
-        .into_par_iter()
+    let leaves: Vec<usize> = (0..tree.leaves()).collect();
+    let found: Vec<Rows> = leaves
+        .par_chunks(ROWS_LEAVES)
         .map_init(
             || Batch::new(|| Within::of(u32::MAX, radius)),
-            |batch, leaf| {
-                progress.advance(LEAF)?;
-                tree.ask_leaf(leaf, batch);
-                Ok(batch.lists.iter_mut().take(tree.filled(leaf)).map(Within::take).collect())
+            |batch, leaves| {
+                let mut rows = Rows::default();
+                for &leaf in leaves {
+                    progress.advance(LEAF)?;
+                    tree.ask_leaf(leaf, batch);
+                    for list in batch.lists.iter_mut().take(tree.filled(leaf)) {
+                        list.drain_into(&mut rows.distances, &mut rows.ids);
+                        rows.ends.push(rows.ids.len());
+                    }
+                }
+                Ok(rows)
             },
         )
         .collect::<Result<_>>()?;
-    let mut rows: Vec<Row> = vec![Vec::new(); tree.n];
-    for (&id, row) in tree.ids.iter().zip(found.into_iter().flatten()) {
-        rows[id as usize] = row;
-    }
-    Ok(Knn::from_rows(&rows))
+    tree.in_point_order(&found, monitor)
 }
 
 fn scanned_share_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monitor) -> Result<f64> {
@@ -279,6 +292,27 @@ impl<T: Coordinate> KdTree<T> {
 
     fn root(&self) -> Node {
         Node { index: 0, first_leaf: 0, leaves: self.leaves() }
+    }
+
+    /// Neighbours found in the order of the tree, put in the order of the points.
+    fn in_point_order(&self, found: &[Rows], monitor: &dyn Monitor) -> Result<Knn> {
+        let mut place = vec![0u32; self.n];
+        self.ids.iter().enumerate().for_each(|(p, &i)| place[i as usize] = p as u32);
+        let total = found.iter().map(|rows| rows.ids.len()).sum();
+        let (mut indices, mut distances) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let mut indptr = Vec::with_capacity(self.n + 1);
+        indptr.push(0);
+        for (i, &p) in place.iter().enumerate() {
+            if i % 1024 == 0 {
+                monitor.check()?;
+            }
+            let (rows, at) = (&found[p as usize / (ROWS_LEAVES * LEAF)], p as usize % (ROWS_LEAVES * LEAF));
+            let row = if at == 0 { 0 } else { rows.ends[at - 1] }..rows.ends[at];
+            indices.extend_from_slice(&rows.ids[row.clone()]);
+            distances.extend_from_slice(&rows.distances[row]);
+            indptr.push(indices.len() as i64);
+        }
+        Ok(Knn { neighborhoods: Neighborhoods::ragged(indptr, indices), distances })
     }
 
     fn leaves(&self) -> usize {
