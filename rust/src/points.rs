@@ -1,7 +1,5 @@
 //! A borrowed, checked set of points: f32 or f64, any strides, never copied.
 
-use std::borrow::Cow;
-
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 
@@ -94,21 +92,20 @@ impl<'a> Points<'a> {
         self.shape().1
     }
 
-    /// All points as arrays of the dimension `Q` that the caller knows they have: where they lie if they are
-    /// contiguous f64, else as a copy.
-    pub(crate) fn rows<const Q: usize>(&self) -> Cow<'a, [[f64; Q]]> {
-        if let Values::F64(view) = self.values
-            && let Some(flat) = view.to_slice()
-            && self.dim() == Q
-        {
-            return Cow::Borrowed(flat.as_chunks().0);
+    /// The points as arrays where they lie, if they are contiguous f64 of dimension `Q`.
+    pub(crate) fn rows<const Q: usize>(&self) -> Option<&'a [[f64; Q]]> {
+        match self.values {
+            Values::F64(view) if self.dim() == Q => view.to_slice().map(|flat| flat.as_chunks().0),
+            _ => None,
         }
-        let row = |i| {
-            let mut row = [0.0; Q];
-            self.copy_row(i, &mut row);
-            row
-        };
-        Cow::Owned((0..self.len()).into_par_iter().map(row).collect())
+    }
+
+    /// Point `i`, widened, of a dimension `Q` known when compiled.
+    #[inline(always)]
+    pub(crate) fn row<const Q: usize>(&self, i: usize) -> [f64; Q] {
+        let mut row = [0.0; Q];
+        self.copy_row(i, &mut row);
+        row
     }
 
     /// Writes point `i` into `out`, widened.

@@ -13,7 +13,7 @@ use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot, fill};
 /// Dimension of the embedding.
 pub const D: usize = 2;
 
-/// Sweeps of Jacobi's method; two or three are enough.
+/// Sweeps after which Jacobi's method stops if it has not before.
 const SWEEPS: usize = 12;
 
 /// Squared correlation of two directions that is as good as zero: the tangent is off by its root.
@@ -59,7 +59,7 @@ impl<const Q: usize> Group<Q> {
     }
 
     #[inline(always)]
-    fn load(&mut self, lists: [&[u32]; WIDTH], x: &[[f64; Q]], y: &[[f64; D]]) {
+    fn load(&mut self, lists: [&[u32]; WIDTH], x: impl Fn(usize) -> [f64; Q], y: impl Fn(usize) -> [f64; D]) {
         load(&mut self.x, lists, x);
         load(&mut self.y, lists, y);
         center(&mut self.x);
@@ -79,13 +79,13 @@ impl<const Q: usize> Group<Q> {
     }
 
     /// The measures of the neighbourhoods that `lists` holds, all of one size; `None` for those to be
-    /// measured alone.
+    /// measured alone. `x` and `y` read a point and its image.
     #[inline(always)]
     pub fn measure(
         &mut self,
         lists: [&[u32]; WIDTH],
-        x: &[[f64; Q]],
-        y: &[[f64; D]],
+        x: impl Fn(usize) -> [f64; Q],
+        y: impl Fn(usize) -> [f64; D],
     ) -> [Option<PerPoint>; WIDTH] {
         self.load(lists, x, y);
         self.multiply();
@@ -153,11 +153,15 @@ impl<const Q: usize> Group<Q> {
 
 /// Point after point, each from all lists.
 #[inline(always)]
-fn load<const Q: usize>(out: &mut Vec<[Lanes; Q]>, lists: [&[u32]; WIDTH], points: &[[f64; Q]]) {
+fn load<const Q: usize>(
+    out: &mut Vec<[Lanes; Q]>,
+    lists: [&[u32]; WIDTH],
+    point: impl Fn(usize) -> [f64; Q],
+) {
     out.resize(lists[0].len(), [ZERO; Q]);
-    for (p, point) in out.iter_mut().enumerate() {
-        let rows: [[f64; Q]; WIDTH] = fill([0.0; Q], |lane| points[lists[lane][p] as usize]);
-        *point = fill(ZERO, |a| Lanes(fill(0.0, |lane| rows[lane][a])));
+    for (p, lanes) in out.iter_mut().enumerate() {
+        let rows: [[f64; Q]; WIDTH] = fill([0.0; Q], |lane| point(lists[lane][p] as usize));
+        *lanes = fill(ZERO, |a| Lanes(fill(0.0, |lane| rows[lane][a])));
     }
 }
 

@@ -168,8 +168,27 @@ fn measure_side_by_side<const Q: usize>(
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PerPoint>> {
+    // Where points lie is settled here, once, and not at every point.
+    match (x.rows::<Q>(), y.rows::<D>()) {
+        (Some(x_rows), Some(y_rows)) => {
+            measure_reading(x, y, neighborhoods, params, monitor, |i| x_rows[i], |i| y_rows[i])
+        }
+        _ => measure_reading(x, y, neighborhoods, params, monitor, |i| x.row::<Q>(i), |i| y.row(i)),
+    }
+}
+
+/// The same, given how a point and its image are read.
+fn measure_reading<const Q: usize>(
+    x: &Points,
+    y: &Points,
+    neighborhoods: &Neighborhoods,
+    params: FaithfulnessParams,
+    monitor: &dyn Monitor,
+    x_at: impl Fn(usize) -> [f64; Q] + Sync,
+    y_at: impl Fn(usize) -> [f64; D] + Sync,
+) -> Result<Vec<PerPoint>> {
     let state = || (Group::<Q>::new(), Workspace::default(), Vec::new());
-    let (arch, x_rows, y_rows) = (Arch::new(), x.rows::<Q>(), y.rows::<D>());
+    let arch = Arch::new();
     let include_self = params.include_self;
     let size = neighborhoods.largest() + usize::from(include_self);
     fill_points(params.count(x.len()), STAGE, monitor, state, |(group, workspace, lists), start, rows| {
@@ -181,7 +200,7 @@ fn measure_side_by_side<const Q: usize>(
             // A last group of fewer repeats its last neighbourhood.
             let last = rows.len() - 1;
             let lists = from_fn(|lane| &lists[(first + lane.min(last)) * size..][..size]);
-            let measured = arch.dispatch(MeasureGroup { group, lists, x: &x_rows, y: &y_rows });
+            let measured = arch.dispatch(MeasureGroup { group, lists, x: &x_at, y: &y_at });
             for (lane, (row, measured)) in rows.iter_mut().zip(measured).enumerate() {
                 *row = measured.unwrap_or_else(|| {
                     let center = params.center(start + first + lane);
@@ -193,14 +212,18 @@ fn measure_side_by_side<const Q: usize>(
 }
 
 /// Compiled once for every vector width, with the same roundings in each: nothing is fused.
-struct MeasureGroup<'a, const Q: usize> {
+struct MeasureGroup<'a, const Q: usize, X, Y> {
     group: &'a mut Group<Q>,
     lists: [&'a [u32]; WIDTH],
-    x: &'a [[f64; Q]],
-    y: &'a [[f64; D]],
+    x: X,
+    y: Y,
 }
 
-impl<const Q: usize> WithSimd for MeasureGroup<'_, Q> {
+impl<const Q: usize, X, Y> WithSimd for MeasureGroup<'_, Q, X, Y>
+where
+    X: Fn(usize) -> [f64; Q],
+    Y: Fn(usize) -> [f64; D],
+{
     type Output = [Option<PerPoint>; WIDTH];
 
     #[inline(always)]
