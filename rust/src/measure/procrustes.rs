@@ -21,7 +21,7 @@ use crate::points::Points;
 /// A chart has extent along a direction longer than this share of the longest.
 const EXTENT: f64 = 1e-10;
 
-/// Squared sizes below this have too few digits left for a best scale: the embedding has collapsed.
+/// Squared sizes below this have too few digits left to divide by: the points as good as coincide.
 const COLLAPSED: f64 = 1e-300;
 
 const STAGE: &str = "faithfulness";
@@ -327,7 +327,7 @@ impl Workspace {
     fn measure_sized(&mut self, q: usize, d: usize) -> PerPoint {
         let (x2, y2) = (self.x.norm2, self.y.norm2);
         let y2 = if y2 < COLLAPSED { 0.0 } else { y2 };
-        if x2 == 0.0 {
+        if x2 < COLLAPSED {
             return coincident(y2);
         }
         let padded = self.x.padded;
