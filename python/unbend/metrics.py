@@ -19,6 +19,9 @@ Array = npt.NDArray[np.float64]
 Kind = Literal["R", "R_N", "R_C", "R_PCA"]
 _FIELD = {"R": "r", "R_N": "r_n", "R_C": "r_c", "R_PCA": "r_pca"}
 
+# The order in which the core lays them out; the largest and the smallest stretch come after them.
+_PER_POINT = ("r", "r_n", "r_c", "r_pca", "bound", "area")
+
 # Half-width of a 95 % interval in standard errors.
 _NORMAL_95 = 1.959963984540054
 
@@ -162,8 +165,8 @@ def faithfulness(
     centers = _draw(len(x), n_centers, random_state)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
     m = _core.faithfulness(x, y, graph, bool(include_self), centers, thread_count(n_jobs))
-    per_point = m.pop("per_point")
-    per_point["stretch"] = per_point["stretch"].reshape(-1, 2)
+    fields = m.pop("per_point").reshape(len(_PER_POINT) + 2, -1)
+    per_point = dict(zip(_PER_POINT, fields, strict=False)) | {"stretch": fields[len(_PER_POINT) :].T}
     return Faithfulness(
         **m,
         n_points=len(x),

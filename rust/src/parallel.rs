@@ -3,6 +3,7 @@
 //! Values are computed for each point in parallel and written to the point's own place; sums run over
 //! those places in order. Nothing is ever accumulated in the order in which threads finish.
 
+use std::array::from_fn;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -50,6 +51,35 @@ pub fn fill_points<S, T: Clone + Default + Send>(
         Ok(())
     })?;
     Ok(values)
+}
+
+/// Fills M lists of `n` numbers, laid end to end: `f(start, chunk)` gets the same stretch of each, from index `start`
+/// on. What it returns is collected in order.
+pub fn fill_columns<T: Send, const M: usize>(
+    n: usize,
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    f: impl Fn(usize, [&mut [f64]; M]) -> T + Sync,
+) -> Result<(Vec<f64>, Vec<T>)> {
+    let mut values = vec![0.0; n * M]; // zero pages: whoever fills them touches them first
+    let mut columns: Vec<_> = values.chunks_mut(n.max(1)).map(|column| column.chunks_mut(CHUNK)).collect();
+    let chunks: Vec<[&mut [f64]; M]> = (0..n.div_ceil(CHUNK))
+        .map(|_| from_fn(|m| columns[m].next().unwrap_or_default()))
+        .collect();
+    let done = AtomicUsize::new(0);
+    let results: Result<Vec<T>> = chunks
+        .into_par_iter()
+        .enumerate()
+        .map(|(c, chunk)| {
+            monitor.check()?;
+            let len = chunk.first().map_or(0, |column| column.len());
+            let result = f(c * CHUNK, chunk);
+            let before = done.fetch_add(len, Ordering::Relaxed);
+            monitor.progress(stage, before + len, n);
+            Ok(result)
+        })
+        .collect();
+    Ok((values, results?))
 }
 
 /// Calls `f` for blocks of consecutive points that together are all points below `n`; the results are in order.

@@ -7,7 +7,7 @@
 
 use std::array::from_fn;
 
-use super::procrustes::PerPoint;
+use super::procrustes::{Measured, PerPoint};
 use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot, fill};
 
 /// Dimension of the embedding.
@@ -86,7 +86,7 @@ impl<const Q: usize> Group<Q> {
         lists: [&[u32]; WIDTH],
         x: impl Fn(usize) -> [f64; Q],
         y: impl Fn(usize) -> [f64; D],
-    ) -> [Option<PerPoint>; WIDTH] {
+    ) -> [Option<Measured>; WIDTH] {
         self.load(lists, x, y);
         self.multiply();
         let x2 = (1..Q).fold(self.scatter[0][0], |sum, a| sum + self.scatter[a][a]);
@@ -106,7 +106,7 @@ impl<const Q: usize> Group<Q> {
                 && of(independent) > FLAT
                 && of(turned) > FLAT * (of(x2) * of(self.y2)).sqrt()
                 && of(largest) > 0.0;
-            usual.then(|| PerPoint {
+            let point = || PerPoint {
                 r: of(sums.rigid),
                 r_n: of(sums.rigid) / of(x2),
                 r_c: of(sums.conformal) / of(x2),
@@ -115,9 +115,8 @@ impl<const Q: usize> Group<Q> {
                 stretch_max: of(largest),
                 stretch_min: of(smallest),
                 area: of(largest) * of(smallest),
-                size: of(self.y2) / of(x2),
-                scale: of(scale),
-            })
+            };
+            usual.then(|| Measured { point: point(), size: of(self.y2) / of(x2), scale: of(scale) })
         })
     }
 

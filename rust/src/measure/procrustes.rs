@@ -5,6 +5,7 @@
 
 use std::array::from_fn;
 
+use branches::prefetch_read_data;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::group::{D, Group};
@@ -15,7 +16,7 @@ use crate::linalg::lanes::WIDTH;
 use crate::linalg::{column, dot, first, singular_values};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
-use crate::parallel::{fill_points, map_points, sums};
+use crate::parallel::{fill_columns, map_points};
 use crate::points::Points;
 
 /// A chart has extent along a direction longer than this share of the longest.
@@ -23,6 +24,8 @@ const EXTENT: f64 = 1e-10;
 
 /// Squared sizes below this have too few digits left to divide by: the points as good as coincide.
 const COLLAPSED: f64 = 1e-300;
+
+const AHEAD: usize = 1;
 
 const STAGE: &str = "faithfulness";
 
@@ -85,16 +88,63 @@ pub struct PerPoint {
     pub stretch_min: f64,
     /// By what it multiplies areas (volumes); 1 is faithful.
     pub area: f64,
-    /// |H Y_i|^2 / |H X_i|^2.
-    pub(super) size: f64,
-    /// The scale of Y_i that fits best.
-    pub(super) scale: f64,
 }
 
+/// How many numbers a neighbourhood has.
+const FIELDS: usize = 8;
+
 impl PerPoint {
+    fn fields(&self) -> [f64; FIELDS] {
+        let PerPoint { r, r_n, r_c, r_pca, bound, area, stretch_max, stretch_min } = *self;
+        [r, r_n, r_c, r_pca, bound, area, stretch_max, stretch_min]
+    }
+
+    fn from_fields([r, r_n, r_c, r_pca, bound, area, stretch_max, stretch_min]: [f64; FIELDS]) -> Self {
+        PerPoint { r, r_n, r_c, r_pca, bound, stretch_max, stretch_min, area }
+    }
+
     /// Left out of normalised means: the data coincide, the embedding does not.
     pub fn degenerate(&self) -> bool {
         self.r_n.is_infinite()
+    }
+}
+
+/// The numbers of one neighbourhood, and what the best scale of all is made from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Measured {
+    pub point: PerPoint,
+    /// |H Y_i|^2 / |H X_i|^2.
+    pub size: f64,
+    /// The scale of Y_i that fits best.
+    pub scale: f64,
+}
+
+/// The numbers of all neighbourhoods measured, field after field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PerPoints {
+    flat: Vec<f64>,
+}
+
+impl PerPoints {
+    /// How many neighbourhoods.
+    #[allow(clippy::len_without_is_empty)] // never empty
+    pub fn len(&self) -> usize {
+        self.flat.len() / FIELDS
+    }
+
+    /// The one at a place.
+    pub fn get(&self, place: usize) -> PerPoint {
+        PerPoint::from_fields(from_fn(|field| self.flat[field * self.len() + place]))
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl Iterator<Item = PerPoint> {
+        (0..self.len()).map(|place| self.get(place))
+    }
+
+    /// All r, then all r_n, r_c, r_pca, bound, area, stretch_max and stretch_min.
+    pub fn into_flat(self) -> Vec<f64> {
+        self.flat
     }
 }
 
@@ -118,7 +168,7 @@ pub struct Faithfulness {
     /// Neighbourhoods left out of the normalised means.
     pub n_degenerate: usize,
     /// One entry for each neighbourhood measured.
-    pub per_point: Vec<PerPoint>,
+    pub per_point: PerPoints,
 }
 
 /// Measures how faithfully `y` shows the neighbourhoods of `x`.
@@ -150,14 +200,35 @@ pub fn faithfulness(
     }
     check_lengths(x, "X", neighborhoods)?;
     params.check(x.len())?;
-    let per_point = match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
+    match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
         (Some(_), 2, 2) => measure_side_by_side::<2>(x, y, neighborhoods, params, monitor),
         (Some(_), 3, 2) => measure_side_by_side::<3>(x, y, neighborhoods, params, monitor),
-        _ => map_points(params.count(x.len()), STAGE, monitor, Workspace::default, |workspace, place| {
-            workspace.measure_one(x, y, neighborhoods, params.center(place), params.include_self)
+        _ => collect(params.count(x.len()), monitor, |start, rows| {
+            let mut workspace = Workspace::default();
+            for (place, row) in (start..).zip(rows) {
+                let center = params.center(place);
+                *row = workspace.measure_one(x, y, neighborhoods, center, params.include_self);
+            }
         }),
-    };
-    Ok(summarize(per_point?))
+    }
+}
+
+/// Measures chunk after chunk with `fill`: the rows of each are added up and laid out field after field.
+fn collect(
+    n: usize,
+    monitor: &dyn Monitor,
+    fill: impl Fn(usize, &mut [Measured]) + Sync,
+) -> Result<Faithfulness> {
+    let (flat, totals) = fill_columns(n, STAGE, monitor, |start, columns: [&mut [f64]; FIELDS]| {
+        let mut rows = vec![Measured::default(); columns[0].len()];
+        fill(start, &mut rows);
+        for (field, column) in columns.into_iter().enumerate() {
+            column.iter_mut().zip(&rows).for_each(|(value, row)| *value = row.point.fields()[field]);
+        }
+        Totals::of(&rows)
+    })?;
+    let totals = totals.iter().fold(Totals::default(), |totals, part| totals.with(part));
+    Ok(totals.means(n, PerPoints { flat }))
 }
 
 /// The neighbourhoods asked for, in the order asked for, as many at once as there are lanes.
@@ -167,13 +238,17 @@ fn measure_side_by_side<const Q: usize>(
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
-) -> Result<Vec<PerPoint>> {
+) -> Result<Faithfulness> {
     // Where points lie is settled here, once, and not at every point.
     match (x.rows::<Q>(), y.rows::<D>()) {
         (Some(x_rows), Some(y_rows)) => {
-            measure_reading(x, y, neighborhoods, params, monitor, |i| x_rows[i], |i| y_rows[i])
+            let soon = |i: usize| {
+                prefetch_read_data::<_, 0>(&x_rows[i]);
+                prefetch_read_data::<_, 0>(&y_rows[i]);
+            };
+            measure_reading(x, y, neighborhoods, params, monitor, soon, |i| x_rows[i], |i| y_rows[i])
         }
-        _ => measure_reading(x, y, neighborhoods, params, monitor, |i| x.row::<Q>(i), |i| y.row(i)),
+        _ => measure_reading(x, y, neighborhoods, params, monitor, |_| (), |i| x.row::<Q>(i), |i| y.row(i)),
     }
 }
 
@@ -184,23 +259,27 @@ fn measure_reading<const Q: usize>(
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
+    soon: impl Fn(usize) + Sync,
     x_at: impl Fn(usize) -> [f64; Q] + Sync,
     y_at: impl Fn(usize) -> [f64; D] + Sync,
-) -> Result<Vec<PerPoint>> {
-    let state = || (Group::<Q>::new(), Workspace::default(), Vec::new());
+) -> Result<Faithfulness> {
     let arch = Arch::new();
     let include_self = params.include_self;
     let size = neighborhoods.largest() + usize::from(include_self);
-    fill_points(params.count(x.len()), STAGE, monitor, state, |(group, workspace, lists), start, rows| {
+    collect(params.count(x.len()), monitor, |start, rows| {
+        let (mut group, mut workspace) = (Group::<Q>::new(), Workspace::default());
         // All lists of the chunk at once: the waits for memory overlap.
+        let mut lists = Vec::with_capacity(rows.len() * size);
         for place in start..start + rows.len() {
             lists.extend(members(neighborhoods, params.center(place), include_self).map(|i| i as u32));
         }
         for (first, rows) in (0..).step_by(WIDTH).zip(rows.chunks_mut(WIDTH)) {
             // A last group of fewer repeats its last neighbourhood.
             let last = rows.len() - 1;
+            let ahead = &lists[((first + AHEAD * WIDTH) * size).min(lists.len())..];
+            ahead.iter().take(WIDTH * size).for_each(|&i| soon(i as usize));
             let lists = from_fn(|lane| &lists[(first + lane.min(last)) * size..][..size]);
-            let measured = arch.dispatch(MeasureGroup { group, lists, x: &x_at, y: &y_at });
+            let measured = arch.dispatch(MeasureGroup { group: &mut group, lists, x: &x_at, y: &y_at });
             for (lane, (row, measured)) in rows.iter_mut().zip(measured).enumerate() {
                 *row = measured.unwrap_or_else(|| {
                     let center = params.center(start + first + lane);
@@ -224,7 +303,7 @@ where
     X: Fn(usize) -> [f64; Q],
     Y: Fn(usize) -> [f64; D],
 {
-    type Output = [Option<PerPoint>; WIDTH];
+    type Output = [Option<Measured>; WIDTH];
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
@@ -274,10 +353,10 @@ struct Workspace {
 struct Measure<'a>(&'a mut Workspace);
 
 impl WithSimd for Measure<'_> {
-    type Output = PerPoint;
+    type Output = Measured;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> PerPoint {
+    fn with_simd<S: Simd>(self, _: S) -> Measured {
         self.0.measure()
     }
 }
@@ -290,7 +369,7 @@ impl Workspace {
         neighborhoods: &Neighborhoods,
         i: usize,
         include_self: bool,
-    ) -> PerPoint {
+    ) -> Measured {
         self.load(x, y, neighborhoods, i, include_self);
         Arch::new().dispatch(Measure(self))
     }
@@ -312,7 +391,7 @@ impl Workspace {
 
     /// The usual sizes are compiled on their own, from the same source.
     #[inline(always)]
-    fn measure(&mut self) -> PerPoint {
+    fn measure(&mut self) -> Measured {
         match (self.x.dim, self.y.dim) {
             (2, 2) => self.measure_sized(2, 2),
             (3, 2) => self.measure_sized(3, 2),
@@ -324,7 +403,7 @@ impl Workspace {
     }
 
     #[inline(always)]
-    fn measure_sized(&mut self, q: usize, d: usize) -> PerPoint {
+    fn measure_sized(&mut self, q: usize, d: usize) -> Measured {
         let (x2, y2) = (self.x.norm2, self.y.norm2);
         let y2 = if y2 < COLLAPSED { 0.0 } else { y2 };
         if x2 < COLLAPSED {
@@ -341,7 +420,7 @@ impl Workspace {
         let r_pca = self.charted.residual(chart, d, y, d, padded, 1.0);
         let directions = self.stretch(padded, d);
         let stretches = &self.stretches[..directions];
-        PerPoint {
+        let point = PerPoint {
             r,
             r_n: r / x2,
             r_c: conformal / x2,
@@ -350,9 +429,8 @@ impl Workspace {
             stretch_max: stretches.iter().fold(0.0, |a, &b| b.max(a)),
             stretch_min: stretches.iter().fold(f64::INFINITY, |a, &b| b.min(a)),
             area: stretches.iter().product(),
-            size: y2 / x2,
-            scale,
-        }
+        };
+        Measured { point, size: y2 / x2, scale }
     }
 
     /// The singular values of the linear map that takes the chart nearest to the embedding, over the
@@ -381,9 +459,9 @@ impl Workspace {
 }
 
 /// All points of the neighbourhood coincide: perfect if those of the embedding do too.
-fn coincident(y2: f64) -> PerPoint {
+fn coincident(y2: f64) -> Measured {
     let (error, stretch) = if y2 == 0.0 { (0.0, 1.0) } else { (f64::INFINITY, f64::INFINITY) };
-    PerPoint {
+    let point = PerPoint {
         r: y2,
         r_n: error,
         r_c: error,
@@ -392,33 +470,83 @@ fn coincident(y2: f64) -> PerPoint {
         stretch_max: stretch,
         stretch_min: stretch,
         area: stretch,
-        size: 0.0,
-        scale: 0.0,
-    }
+    };
+    Measured { point, size: 0.0, scale: 0.0 }
 }
 
-fn summarize(per_point: Vec<PerPoint>) -> Faithfulness {
-    let n = per_point.len() as f64;
-    let [r, r_pca, kept, r_n, r_c, bound, size, weighted_scale] =
-        sums(&per_point, |p| match p.degenerate() {
-            true => [p.r, p.r_pca, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-            false => [p.r, p.r_pca, 1.0, p.r_n, p.r_c, p.bound, p.size, p.size * p.scale],
-        });
-    // G(X_i, c Y_i) / |H X_i|^2 = r_c + size (c - scale)^2: a parabola for each neighbourhood.
-    let scale = weighted_scale / size;
-    let scale = if scale.is_finite() { scale } else { 0.0 }; // nothing to scale
-    let [apart] = sums(&per_point, |p| [(p.size.sqrt() * (scale - p.scale)).powi(2)]);
-    // An embedding of which no neighbourhood can be measured is not perfect.
-    let mean = |sum: f64| if kept > 0.0 { sum / kept } else { f64::INFINITY };
-    Faithfulness {
-        r: r / n,
-        r_pca: r_pca / n,
-        r_n: mean(r_n),
-        r_c: mean(r_c),
-        lower_bound: if kept > 0.0 { bound / kept } else { 0.0 },
-        scale,
-        r_n_scaled: mean(r_c + apart),
-        n_degenerate: per_point.len() - kept as usize,
-        per_point,
+/// Sums over neighbourhoods, and the best scale of them all.
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    r: f64,
+    r_pca: f64,
+    kept: f64,
+    r_n: f64,
+    r_c: f64,
+    bound: f64,
+    /// Mean of the scales, weighted by the sizes; the sum of these; and of squared distances to the mean.
+    scale: f64,
+    size: f64,
+    apart: f64,
+}
+
+impl Totals {
+    fn of(rows: &[Measured]) -> Self {
+        let mut totals = Totals::default();
+        let mut weighted_scale = 0.0;
+        for Measured { point, size, scale } in rows {
+            totals.r += point.r;
+            totals.r_pca += point.r_pca;
+            if !point.degenerate() {
+                totals.kept += 1.0;
+                totals.r_n += point.r_n;
+                totals.r_c += point.r_c;
+                totals.bound += point.bound;
+                totals.size += size;
+                weighted_scale += size * scale;
+            }
+        }
+        if totals.size > 0.0 {
+            totals.scale = weighted_scale / totals.size;
+            let kept = rows.iter().filter(|row| !row.point.degenerate());
+            totals.apart = kept.map(|row| (row.size.sqrt() * (row.scale - totals.scale)).powi(2)).sum();
+        }
+        totals
+    }
+
+    fn with(&self, other: &Totals) -> Totals {
+        let size = self.size + other.size;
+        let share = if size > 0.0 { other.size / size } else { 0.0 };
+        let step = other.scale - self.scale;
+        Totals {
+            r: self.r + other.r,
+            r_pca: self.r_pca + other.r_pca,
+            kept: self.kept + other.kept,
+            r_n: self.r_n + other.r_n,
+            r_c: self.r_c + other.r_c,
+            bound: self.bound + other.bound,
+            scale: self.scale + share * step,
+            size,
+            apart: self.apart + other.apart + ((self.size * share).sqrt() * step).powi(2),
+        }
+    }
+
+    fn means(&self, n: usize, per_point: PerPoints) -> Faithfulness {
+        // An embedding of which no neighbourhood can be measured is not perfect.
+        let mean = |sum: f64| if self.kept > 0.0 { sum / self.kept } else { f64::INFINITY };
+        // G(X_i, c Y_i) / |H X_i|^2 = r_c + size (c - scale)^2: a parabola for each neighbourhood. Sizes beyond the
+        // range of numbers leave nothing but c = 0.
+        let best = self.r_c + self.apart;
+        let (scale, scaled) = if best.is_finite() { (self.scale, best) } else { (0.0, self.kept) };
+        Faithfulness {
+            r: self.r / n as f64,
+            r_pca: self.r_pca / n as f64,
+            r_n: mean(self.r_n),
+            r_c: mean(self.r_c),
+            lower_bound: if self.kept > 0.0 { self.bound / self.kept } else { 0.0 },
+            scale,
+            r_n_scaled: mean(scaled),
+            n_degenerate: n - self.kept as usize,
+            per_point,
+        }
     }
 }
