@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 class _Graph(TypedDict):
+    found_here: bool
     n_neighbors: int | None
     indptr: _Pointer | None
     indices: _Indices
@@ -51,7 +52,13 @@ def charts(
     x: _Matrix, graph: _Graph, n_components: int, include_self: bool, n_jobs: int
 ) -> tuple[_Array, _Array, _Array, _Array]: ...
 def faithfulness(
-    x: _Matrix, y: _Matrix, graph: _Graph, include_self: bool, centers: _Indices | None, n_jobs: int
+    x: _Matrix,
+    y: _Matrix,
+    graph: _Graph,
+    include_self: bool,
+    centers: _Indices | None,
+    per_point: _Array,
+    n_jobs: int,
 ) -> dict[str, Any]: ...
 def lower_bound(
     x: _Matrix, n_components: int, graph: _Graph, include_self: bool, centers: _Indices | None, n_jobs: int

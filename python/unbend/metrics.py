@@ -164,8 +164,8 @@ def faithfulness(
         raise ValueError(f"n_components = {y.shape[1]} exceeds the {x.shape[1]} dimensions of the data")
     centers = _draw(len(x), n_centers, random_state)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
-    m = _core.faithfulness(x, y, graph, bool(include_self), centers, thread_count(n_jobs))
-    fields = m.pop("per_point").reshape(len(_PER_POINT) + 2, -1)
+    fields = np.empty((len(_PER_POINT) + 2, len(x) if centers is None else len(centers)))
+    m = _core.faithfulness(x, y, graph, bool(include_self), centers, fields, thread_count(n_jobs))
     per_point = dict(zip(_PER_POINT, fields, strict=False)) | {"stretch": fields[len(_PER_POINT) :].T}
     return Faithfulness(
         **m,

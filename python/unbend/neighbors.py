@@ -68,18 +68,24 @@ class Neighborhoods:
         self.indices = _read_only(indices)
         self._indptr = None if indptr is None else _read_only(indptr)
         self.distances = None if distances is None else _read_only(distances)
+        self._found_here = _found_here
         if not _found_here:
             _core.check_graph(self._graph)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copy or a pickle; its arrays are read-only again."""
         frozen = {key: _read_only(v) if isinstance(v, np.ndarray) else v for key, v in state.items()}
-        self.__dict__.update(frozen)
+        self.__dict__.update(frozen, _found_here=False)
 
     @property
     def _graph(self) -> _core._Graph:
         """What the core takes for a graph."""
-        return {"n_neighbors": self.n_neighbors, "indptr": self._indptr, "indices": self.indices}
+        return {
+            "found_here": self._found_here,
+            "n_neighbors": self.n_neighbors,
+            "indptr": self._indptr,
+            "indices": self.indices,
+        }
 
     @classmethod
     def from_knn(cls, indices: Any, distances: Any = None) -> Neighborhoods:

@@ -53,21 +53,20 @@ pub fn fill_points<S, T: Clone + Default + Send>(
     Ok(values)
 }
 
-/// Fills M lists of `n` numbers, laid end to end: `f(start, chunk)` gets the same stretch of each, from index `start`
-/// on. What it returns is collected in order.
+/// Fills M lists of numbers that lie end to end in `values`: `f(start, chunk)` gets the same stretch of each, from
+/// index `start` on. What it returns is collected in order.
 pub fn fill_columns<T: Send, const M: usize>(
-    n: usize,
+    values: &mut [f64],
     stage: &'static str,
     monitor: &dyn Monitor,
     f: impl Fn(usize, [&mut [f64]; M]) -> T + Sync,
-) -> Result<(Vec<f64>, Vec<T>)> {
-    let mut values = vec![0.0; n * M]; // zero pages: whoever fills them touches them first
+) -> Result<Vec<T>> {
+    let n = values.len() / M;
     let mut columns: Vec<_> = values.chunks_mut(n.max(1)).map(|column| column.chunks_mut(CHUNK)).collect();
-    let chunks: Vec<[&mut [f64]; M]> = (0..n.div_ceil(CHUNK))
-        .map(|_| from_fn(|m| columns[m].next().unwrap_or_default()))
-        .collect();
+    let chunks: Vec<[&mut [f64]; M]> =
+        (0..n.div_ceil(CHUNK)).map(|_| from_fn(|m| columns[m].next().unwrap_or_default())).collect();
     let done = AtomicUsize::new(0);
-    let results: Result<Vec<T>> = chunks
+    chunks
         .into_par_iter()
         .enumerate()
         .map(|(c, chunk)| {
@@ -78,8 +77,7 @@ pub fn fill_columns<T: Send, const M: usize>(
             monitor.progress(stage, before + len, n);
             Ok(result)
         })
-        .collect();
-    Ok((values, results?))
+        .collect()
 }
 
 /// Calls `f` for blocks of consecutive points that together are all points below `n`; the results are in order.

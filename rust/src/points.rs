@@ -1,5 +1,6 @@
 //! A borrowed, checked set of points: f32 or f64, any strides, never copied.
 
+use branches::prefetch_read_data;
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 
@@ -100,14 +101,6 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// Point `i`, widened, of a dimension `Q` known when compiled.
-    #[inline(always)]
-    pub(crate) fn row<const Q: usize>(&self, i: usize) -> [f64; Q] {
-        let mut row = [0.0; Q];
-        self.copy_row(i, &mut row);
-        row
-    }
-
     /// Writes point `i` into `out`, widened.
     #[inline]
     pub fn copy_row(&self, i: usize, out: &mut [f64]) {
@@ -115,6 +108,40 @@ impl<'a> Points<'a> {
             Values::F32(view) => copy_row(view, i, out),
             Values::F64(view) => copy_row(view, i, out),
         }
+    }
+}
+
+/// Points of a dimension `Q` known when compiled, read one at a time.
+pub(crate) trait Rows<const Q: usize>: Sync {
+    /// Point `i`, widened.
+    fn at(&self, i: usize) -> [f64; Q];
+
+    /// Point `i` will be read soon: a hint to memory, if it costs less than it gains.
+    fn soon(&self, _i: usize) {}
+}
+
+impl<const Q: usize> Rows<Q> for [[f64; Q]] {
+    #[inline(always)]
+    fn at(&self, i: usize) -> [f64; Q] {
+        self[i]
+    }
+
+    #[inline(always)]
+    fn soon(&self, i: usize) {
+        let row = &self[i];
+        prefetch_read_data::<_, 0>(row);
+        if Q > 2 {
+            prefetch_read_data::<_, 0>(&row[Q - 1]);
+        }
+    }
+}
+
+impl<const Q: usize> Rows<Q> for Points<'_> {
+    #[inline(always)]
+    fn at(&self, i: usize) -> [f64; Q] {
+        let mut row = [0.0; Q];
+        self.copy_row(i, &mut row);
+        row
     }
 }
 

@@ -61,16 +61,16 @@ fn check(x: &Array2<f64>, y: &Array2<f64>, graph: &Neighborhoods, params: Faithf
         }
         assert_eq!(p.degenerate(), e.r_n.is_infinite(), "{}", what("degenerate"));
     }
-    assert_close(found.r, expected.r, 1.0, &format!("{what}: r"));
-    assert_close(found.r_n, expected.r_n, 1.0, &format!("{what}: r_n"));
-    assert_close(found.r_c, expected.r_c, 1.0, &format!("{what}: r_c"));
+    assert_close(found.means.r, expected.r, 1.0, &format!("{what}: r"));
+    assert_close(found.means.r_n, expected.r_n, 1.0, &format!("{what}: r_n"));
+    assert_close(found.means.r_c, expected.r_c, 1.0, &format!("{what}: r_c"));
     if expected.per_point.iter().all(|e| e.has_tangent) {
-        assert_close(found.r_pca, expected.r_pca, 1.0, &format!("{what}: r_pca"));
+        assert_close(found.means.r_pca, expected.r_pca, 1.0, &format!("{what}: r_pca"));
     }
-    assert_close(found.lower_bound, expected.lower_bound, 1.0, &format!("{what}: bound"));
-    assert_close(found.scale, expected.scale, 1.0, &format!("{what}: scale"));
-    assert_close(found.r_n_scaled, expected.r_n_scaled, 1.0, &format!("{what}: r_n_scaled"));
-    assert_eq!(found.n_degenerate, expected.n_degenerate, "{what}");
+    assert_close(found.means.lower_bound, expected.lower_bound, 1.0, &format!("{what}: bound"));
+    assert_close(found.means.scale, expected.scale, 1.0, &format!("{what}: scale"));
+    assert_close(found.means.r_n_scaled, expected.r_n_scaled, 1.0, &format!("{what}: r_n_scaled"));
+    assert_eq!(found.means.n_degenerate, expected.n_degenerate, "{what}");
 }
 
 #[test]
@@ -145,10 +145,16 @@ fn coinciding_points_are_measured_by_the_definition() {
         }
         let graph = graph(&x, 3);
         let perfect = measured(&x, &together, &graph, Default::default());
-        assert_eq!((perfect.r_n, perfect.r_c, perfect.r, perfect.n_degenerate), (0.0, 0.0, 0.0, 0));
+        assert_eq!(
+            (perfect.means.r_n, perfect.means.r_c, perfect.means.r, perfect.means.n_degenerate),
+            (0.0, 0.0, 0.0, 0)
+        );
         let torn = measured(&x, &apart, &graph, Default::default());
-        assert_eq!((torn.r_n, torn.r_c, torn.n_degenerate), (f64::INFINITY, f64::INFINITY, 100));
-        assert!(torn.r > 0.0 && torn.r.is_finite() && torn.lower_bound == 0.0);
+        assert_eq!(
+            (torn.means.r_n, torn.means.r_c, torn.means.n_degenerate),
+            (f64::INFINITY, f64::INFINITY, 100)
+        );
+        assert!(torn.means.r > 0.0 && torn.means.r.is_finite() && torn.means.lower_bound == 0.0);
     }
 }
 
@@ -158,7 +164,7 @@ fn a_collapsed_embedding_scores_one() {
     let x = gaussian(100, 3, 92);
     let y = Array2::from_elem((100, 2), 4.0);
     let m = measured(&x, &y, &graph(&x, 6), Default::default());
-    assert!((m.r_n - 1.0).abs() < 1e-14 && (m.r_c - 1.0).abs() < 1e-14 && m.scale == 0.0);
+    assert!((m.means.r_n - 1.0).abs() < 1e-14 && (m.means.r_c - 1.0).abs() < 1e-14 && m.means.scale == 0.0);
     assert!(m.per_point.iter().all(|p| p.stretch_max == 0.0 && p.area == 0.0));
     check(&x, &y, &graph(&x, 6), Default::default(), "collapsed");
 }
@@ -168,8 +174,12 @@ fn data_are_faithful_to_themselves() {
     for q in 1..=6 {
         let x = gaussian(100, q, 93);
         let m = measured(&x, &x, &graph(&x, 9), Default::default());
-        assert!(m.r_n < 1e-28 && m.r_c < 1e-28 && m.r < 1e-28 && m.lower_bound < 1e-28, "q = {q}: {}", m.r_n);
-        assert!((m.scale - 1.0).abs() < 1e-13, "q = {q}");
+        assert!(
+            m.means.r_n < 1e-28 && m.means.r_c < 1e-28 && m.means.r < 1e-28 && m.means.lower_bound < 1e-28,
+            "q = {q}: {}",
+            m.means.r_n
+        );
+        assert!((m.means.scale - 1.0).abs() < 1e-13, "q = {q}");
         for p in m.per_point.iter() {
             assert!((p.stretch_max - 1.0).abs() < 1e-9 && (p.stretch_min - 1.0).abs() < 1e-9, "q = {q}");
             assert!((p.area - 1.0).abs() < 1e-9, "q = {q}");
@@ -196,7 +206,8 @@ fn thin_data_are_not_stretched() {
 fn a_linear_stretch_is_seen() {
     let x = gaussian(100, 2, 96);
     let y = &x * &ndarray::array![[3.0, 0.5]];
-    for p in measured(&x, &y.dot(&orthonormal(2, 2, 97)), &graph(&x, 9), Default::default()).per_point.iter() {
+    for p in measured(&x, &y.dot(&orthonormal(2, 2, 97)), &graph(&x, 9), Default::default()).per_point.iter()
+    {
         assert!((p.stretch_max - 3.0).abs() < 1e-10 && (p.stretch_min - 0.5).abs() < 1e-10);
         assert!((p.area - 1.5).abs() < 1e-10);
     }
@@ -213,7 +224,9 @@ fn an_isometry_scores_nothing() {
                 let params = FaithfulnessParams { include_self, centers: None };
                 let m = measured(&x, &y, &graph(&x, 6), params);
                 let limit = if offset > 0.0 { 1e-20 } else { 1e-28 };
-                for (name, value) in [("r_n", m.r_n), ("r_c", m.r_c), ("bound", m.lower_bound)] {
+                for (name, value) in
+                    [("r_n", m.means.r_n), ("r_c", m.means.r_c), ("bound", m.means.lower_bound)]
+                {
                     assert!(value < limit, "q = {q}, d = {d}, offset {offset:e}: {name} = {value:e}");
                 }
             }
@@ -233,8 +246,13 @@ fn an_exact_offset_costs_no_digits() {
             measured(&x, &y, &graph(&x, 6), Default::default()),
             measured(&far, &(&y - 1e6), &graph(&x, 6), Default::default()),
         );
-        assert!(near.r_n < 1e-28 && far.r_n < 1e-28, "q = {q}: {:e}, {:e}", near.r_n, far.r_n);
-        assert!(far.lower_bound < 1e-28 && far.r_pca < 1e-28, "q = {q}");
+        assert!(
+            near.means.r_n < 1e-28 && far.means.r_n < 1e-28,
+            "q = {q}: {:e}, {:e}",
+            near.means.r_n,
+            far.means.r_n
+        );
+        assert!(far.means.lower_bound < 1e-28 && far.means.r_pca < 1e-28, "q = {q}");
     }
 }
 
@@ -256,7 +274,7 @@ fn problem() -> impl Strategy<Value = (Array2<f64>, Array2<f64>, usize, u64)> {
 
 /// (r, r_n, r_c, r_pca, bound, r_n_scaled)
 fn numbers(m: &Faithfulness) -> [f64; 6] {
-    [m.r, m.r_n, m.r_c, m.r_pca, m.lower_bound, m.r_n_scaled]
+    [m.means.r, m.means.r_n, m.means.r_c, m.means.r_pca, m.means.lower_bound, m.means.r_n_scaled]
 }
 
 fn all_close(found: &[f64], expected: &[f64], tolerance: f64) -> bool {
@@ -323,11 +341,11 @@ proptest! {
         let graph = graph(&x, k);
         let before = measured(&x, &y, &graph, Default::default());
         let scaled = measured(&x, &(&y * c), &graph, Default::default());
-        prop_assert!(all_close(&[scaled.r_c, scaled.lower_bound, scaled.r_n_scaled], &[before.r_c, before.lower_bound, before.r_n_scaled], 1e-9));
-        prop_assert!(all_close(&[scaled.scale * c], &[before.scale], 1e-9));
+        prop_assert!(all_close(&[scaled.means.r_c, scaled.means.lower_bound, scaled.means.r_n_scaled], &[before.means.r_c, before.means.lower_bound, before.means.r_n_scaled], 1e-9));
+        prop_assert!(all_close(&[scaled.means.scale * c], &[before.means.scale], 1e-9));
         let both = measured(&(&x * c), &(&y * c), &graph, Default::default());
         prop_assert!(all_close(&numbers(&both)[1..3], &numbers(&before)[1..3], 1e-9));
-        prop_assert!(all_close(&[both.r / (c * c), both.r_pca / (c * c)], &[before.r, before.r_pca], 1e-9));
+        prop_assert!(all_close(&[both.means.r / (c * c), both.means.r_pca / (c * c)], &[before.means.r, before.means.r_pca], 1e-9));
     }
 
     #[test]
@@ -338,7 +356,7 @@ proptest! {
             prop_assert!(above(p.r_n, p.r_c) && above(p.r_c, p.bound) && above(1.0, p.r_c) && p.bound >= 0.0);
             prop_assert!(p.stretch_max >= p.stretch_min && p.stretch_min >= 0.0);
         }
-        prop_assert!(above(m.r_n, m.r_n_scaled) && above(m.r_n_scaled, m.r_c) && above(m.r_c, m.lower_bound));
+        prop_assert!(above(m.means.r_n, m.means.r_n_scaled) && above(m.means.r_n_scaled, m.means.r_c) && above(m.means.r_c, m.means.lower_bound));
     }
 
     /// The scale reported is the best one: the measured r_n says so.
@@ -346,9 +364,9 @@ proptest! {
     fn the_scale_is_the_best((x, y, k, _) in problem()) {
         let graph = graph(&x, k);
         let m = measured(&x, &y, &graph, Default::default());
-        let at = |c: f64| measured(&x, &(&y * c), &graph, Default::default()).r_n;
-        prop_assert!(all_close(&[at(m.scale)], &[m.r_n_scaled], 1e-9));
-        prop_assert!(at(m.scale * 1.01) > m.r_n_scaled && at(m.scale * 0.99) > m.r_n_scaled);
+        let at = |c: f64| measured(&x, &(&y * c), &graph, Default::default()).means.r_n;
+        prop_assert!(all_close(&[at(m.means.scale)], &[m.means.r_n_scaled], 1e-9));
+        prop_assert!(at(m.means.scale * 1.01) > m.means.r_n_scaled && at(m.means.scale * 0.99) > m.means.r_n_scaled);
     }
 }
 
@@ -380,7 +398,7 @@ fn a_few_centres_are_entries_of_the_full_run() {
         let expected: Vec<_> = centers.iter().map(|&i| full.per_point.get(i as usize)).collect();
         assert_eq!(few.per_point.iter().collect::<Vec<_>>(), expected);
         let mean = expected.iter().map(|p| p.r_n).sum::<f64>() / 1200.0;
-        assert!((few.r_n - mean).abs() < 1e-13);
+        assert!((few.means.r_n - mean).abs() < 1e-13);
         let bounds = lower_bound(&points(&x), 2, &graph, params, &Unmonitored).unwrap();
         assert_eq!(bounds, expected.iter().map(|p| p.bound).collect::<Vec<_>>());
     }
@@ -427,7 +445,7 @@ fn threads_do_not_change_a_bit() {
         let graph = graph(&x, 9);
         let run = || {
             let m = measured(&x, &y, &graph, Default::default());
-            (numbers(&m).map(f64::to_bits), m.scale.to_bits(), m.per_point)
+            (numbers(&m).map(f64::to_bits), m.means.scale.to_bits(), m.per_point)
         };
         let alone = on_threads(1, run);
         for threads in [2, 8] {
@@ -480,7 +498,7 @@ fn exponents(sample: impl Fn(usize) -> Sample) -> [f64; 4] {
             let knn = neighbors::nearest(&points(&x), 12, Search::Auto, &Unmonitored).unwrap();
             let radius = knn.distances.chunks(12).map(|row| row[11]).sum::<f64>() / n as f64;
             let m = measured(&x, &coordinates, &knn.neighborhoods, Default::default());
-            (radius.ln(), [m.r, m.r_pca, m.r_n, m.r_c].map(f64::ln))
+            (radius.ln(), [m.means.r, m.means.r_pca, m.means.r_n, m.means.r_c].map(f64::ln))
         })
         .into();
     type Run = (f64, [f64; 4]);

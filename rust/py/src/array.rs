@@ -39,17 +39,20 @@ pub fn points<'a>(
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Graph<'py> {
+    found_here: bool,
     n_neighbors: Option<usize>,
     indptr: Option<PyReadonlyArray1<'py, i64>>,
     indices: PyReadonlyArray1<'py, u32>,
 }
 
 impl Graph<'_> {
-    /// The graph in the caller's memory, which was checked when it was made.
+    /// The graph in the caller's memory, which was checked when it was made. Lists that were found here have been
+    /// in no other hands since.
     pub fn neighborhoods(&self) -> PyResult<Neighborhoods<'_>> {
         let indptr = self.indptr.as_ref().map(|p| p.as_slice()).transpose()?;
         let k = self.n_neighbors.unwrap_or(0);
-        Neighborhoods::lent(indptr, k, self.indices.as_slice()?).map_err(to_python)
+        let graph = Neighborhoods::lent(indptr, k, self.indices.as_slice()?);
+        if self.found_here { graph } else { graph.and_then(Neighborhoods::in_range) }.map_err(to_python)
     }
 
     /// The same, checked from the ground up. Cost: one pass.

@@ -1,17 +1,18 @@
 //! `unbend::measure` for Python.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unbend::Monitor;
-use unbend::measure::{self, Faithfulness, FaithfulnessParams};
+use unbend::measure::{self, FaithfulnessParams, Means};
 
 use crate::array::{Graph, Matrix, points};
 use crate::run::run;
 
-/// A dict of the means, and under "per_point" one flat array: field after field.
+/// A dict of the means. The numbers of each neighbourhood go to `per_point`, a row for each field.
 #[pyfunction]
-#[pyo3(signature = (x, y, graph, include_self, centers, n_jobs))]
+#[pyo3(signature = (x, y, graph, include_self, centers, per_point, n_jobs))]
+#[allow(clippy::too_many_arguments)] // keywords of one function of the face
 pub fn faithfulness<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
@@ -19,18 +20,19 @@ pub fn faithfulness<'py>(
     graph: Graph<'py>,
     include_self: bool,
     centers: Option<PyReadonlyArray1<'py, u32>>,
+    mut per_point: PyReadwriteArray2<'py, f64>,
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y, neighborhoods) = (x.values(), y.values(), graph.neighborhoods()?);
     let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
-    let params = FaithfulnessParams { include_self, centers };
+    let (params, flat) = (FaithfulnessParams { include_self, centers }, per_point.as_slice_mut()?);
     let work = |m: &dyn Monitor| {
-        measure::faithfulness(&points("X", x, m)?, &points("Y", y, m)?, &neighborhoods, params, m)
+        measure::faithfulness_into(&points("X", x, m)?, &points("Y", y, m)?, &neighborhoods, params, flat, m)
     };
-    to_dict(py, run(py, n_jobs, work)?)
+    to_dict(py, &run(py, n_jobs, work)?)
 }
 
-fn to_dict(py: Python<'_>, m: Faithfulness) -> PyResult<Bound<'_, PyDict>> {
+fn to_dict<'py>(py: Python<'py>, m: &Means) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in [
         ("r", m.r),
@@ -44,7 +46,6 @@ fn to_dict(py: Python<'_>, m: Faithfulness) -> PyResult<Bound<'_, PyDict>> {
         dict.set_item(name, value)?;
     }
     dict.set_item("n_degenerate", m.n_degenerate)?;
-    dict.set_item("per_point", m.per_point.into_flat().into_pyarray(py))?;
     Ok(dict)
 }
 

@@ -9,6 +9,7 @@ use std::array::from_fn;
 
 use super::procrustes::{Measured, PerPoint};
 use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot, fill};
+use crate::points::Rows;
 
 /// Dimension of the embedding.
 pub const D: usize = 2;
@@ -59,7 +60,7 @@ impl<const Q: usize> Group<Q> {
     }
 
     #[inline(always)]
-    fn load(&mut self, lists: [&[u32]; WIDTH], x: impl Fn(usize) -> [f64; Q], y: impl Fn(usize) -> [f64; D]) {
+    fn load(&mut self, lists: [&[u32]; WIDTH], x: &(impl Rows<Q> + ?Sized), y: &(impl Rows<D> + ?Sized)) {
         load(&mut self.x, lists, x);
         load(&mut self.y, lists, y);
         center(&mut self.x);
@@ -67,9 +68,11 @@ impl<const Q: usize> Group<Q> {
     }
 
     #[inline(always)]
-    fn multiply(&mut self) {
+    fn multiply(&mut self, x_rows: &(impl Rows<Q> + ?Sized), next: &[u32]) {
         (self.scatter, self.product, self.y2) = ([[ZERO; Q]; Q], [[ZERO; Q]; D], ZERO);
+        let mut next = next.chunks(WIDTH);
         for (x, y) in self.x.iter().zip(&self.y) {
+            next.next().unwrap_or_default().iter().for_each(|&i| x_rows.soon(i as usize));
             for a in 0..Q {
                 (0..=a).for_each(|b| self.scatter[a][b] += x[a] * x[b]);
                 (0..D).for_each(|b| self.product[b][a] += x[a] * y[b]);
@@ -79,16 +82,18 @@ impl<const Q: usize> Group<Q> {
     }
 
     /// The measures of the neighbourhoods that `lists` holds, all of one size; `None` for those to be
-    /// measured alone. `x` and `y` read a point and its image.
+    /// measured alone. The points of `next` are fetched meanwhile, a few at a time: memory answers only so many
+    /// questions at once.
     #[inline(always)]
     pub fn measure(
         &mut self,
         lists: [&[u32]; WIDTH],
-        x: impl Fn(usize) -> [f64; Q],
-        y: impl Fn(usize) -> [f64; D],
+        next: &[u32],
+        x: &(impl Rows<Q> + ?Sized),
+        y: &(impl Rows<D> + ?Sized),
     ) -> [Option<Measured>; WIDTH] {
         self.load(lists, x, y);
-        self.multiply();
+        self.multiply(x, next);
         let x2 = (1..Q).fold(self.scatter[0][0], |sum, a| sum + self.scatter[a][a]);
         let tangents = principal(self.scatter);
         let charted: [[Lanes; D]; D] =
@@ -96,7 +101,7 @@ impl<const Q: usize> Group<Q> {
         let (frame, sum, independent) = orthogonal_columns(self.product);
         let (turn, turned) = orthogonal_square(charted);
         let scale = sum / self.y2;
-        let sums = self.add_up(&tangents, &frame, scale, &turn);
+        let sums = self.add_up(&tangents, &frame, scale, &turn, y, next);
         let (largest, smallest) = stretches(charted, &tangents.extents2);
         from_fn(|lane| {
             let of = |lanes: Lanes| lanes.0[lane];
@@ -127,9 +132,13 @@ impl<const Q: usize> Group<Q> {
         frame: &[[Lanes; Q]; D],
         scale: Lanes,
         turn: &[[Lanes; D]; D],
+        y_rows: &(impl Rows<D> + ?Sized),
+        next: &[u32],
     ) -> Sums {
         let mut sums = Sums::default();
+        let mut next = next.chunks(WIDTH);
         for (x, y) in self.x.iter().zip(&self.y) {
+            next.next().unwrap_or_default().iter().for_each(|&i| y_rows.soon(i as usize));
             for a in 0..Q {
                 let placed = frame[0][a] * y[0] + frame[1][a] * y[1];
                 let (rigid, conformal) = (x[a] - placed, x[a] - scale * placed);
@@ -152,14 +161,10 @@ impl<const Q: usize> Group<Q> {
 
 /// Point after point, each from all lists.
 #[inline(always)]
-fn load<const Q: usize>(
-    out: &mut Vec<[Lanes; Q]>,
-    lists: [&[u32]; WIDTH],
-    point: impl Fn(usize) -> [f64; Q],
-) {
+fn load<const Q: usize>(out: &mut Vec<[Lanes; Q]>, lists: [&[u32]; WIDTH], points: &(impl Rows<Q> + ?Sized)) {
     out.resize(lists[0].len(), [ZERO; Q]);
     for (p, lanes) in out.iter_mut().enumerate() {
-        let rows: [[f64; Q]; WIDTH] = fill([0.0; Q], |lane| point(lists[lane][p] as usize));
+        let rows: [[f64; Q]; WIDTH] = fill([0.0; Q], |lane| points.at(lists[lane][p] as usize));
         *lanes = fill(ZERO, |a| Lanes(fill(0.0, |lane| rows[lane][a])));
     }
 }

@@ -3,4 +3,7 @@
 mod group;
 mod procrustes;
 
-pub use procrustes::{Faithfulness, FaithfulnessParams, PerPoint, faithfulness, lower_bound};
+pub use procrustes::{
+    Faithfulness, FaithfulnessParams, Means, PerPoint, PerPoints, faithfulness, faithfulness_into,
+    lower_bound,
+};

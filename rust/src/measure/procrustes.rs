@@ -5,7 +5,6 @@
 
 use std::array::from_fn;
 
-use branches::prefetch_read_data;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::group::{D, Group};
@@ -17,15 +16,13 @@ use crate::linalg::{column, dot, first, singular_values};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::{fill_columns, map_points};
-use crate::points::Points;
+use crate::points::{Points, Rows};
 
 /// A chart has extent along a direction longer than this share of the longest.
 const EXTENT: f64 = 1e-10;
 
 /// Squared sizes below this have too few digits left to divide by: the points as good as coincide.
 const COLLAPSED: f64 = 1e-300;
-
-const AHEAD: usize = 1;
 
 const STAGE: &str = "faithfulness";
 
@@ -143,14 +140,14 @@ impl PerPoints {
     }
 
     /// All r, then all r_n, r_c, r_pca, bound, area, stretch_max and stretch_min.
-    pub fn into_flat(self) -> Vec<f64> {
-        self.flat
+    pub fn flat(&self) -> &[f64] {
+        &self.flat
     }
 }
 
-/// Means over neighbourhoods, and the neighbourhoods.
-#[derive(Debug, Clone)]
-pub struct Faithfulness {
+/// Means over neighbourhoods.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Means {
     /// Eq. 3: mean of G.
     pub r: f64,
     /// Eq. 4: mean of G / |H X_i|^2.
@@ -167,7 +164,14 @@ pub struct Faithfulness {
     pub r_n_scaled: f64,
     /// Neighbourhoods left out of the normalised means.
     pub n_degenerate: usize,
-    /// One entry for each neighbourhood measured.
+}
+
+/// Means over neighbourhoods, and the neighbourhoods.
+#[derive(Debug, Clone)]
+pub struct Faithfulness {
+    /// Of all neighbourhoods measured.
+    pub means: Means,
+    /// One entry for each.
     pub per_point: PerPoints,
 }
 
@@ -184,7 +188,7 @@ pub struct Faithfulness {
 /// let y = Points::new("Y", y.view(), &Unmonitored)?;
 /// let knn = neighbors::nearest(&x, 3, Default::default(), &Unmonitored)?;
 /// let m = measure::faithfulness(&x, &y, &knn.neighborhoods, Default::default(), &Unmonitored)?;
-/// assert!(m.r_n < 1e-30 && m.lower_bound < 1e-30);
+/// assert!(m.means.r_n < 1e-30 && m.means.lower_bound < 1e-30);
 /// # Ok::<(), unbend::Error>(())
 /// ```
 pub fn faithfulness(
@@ -194,16 +198,36 @@ pub fn faithfulness(
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
 ) -> Result<Faithfulness> {
+    let mut flat = vec![0.0; params.count(x.len()) * FIELDS];
+    let means = faithfulness_into(x, y, neighborhoods, params, &mut flat, monitor)?;
+    Ok(Faithfulness { means, per_point: PerPoints { flat } })
+}
+
+/// The same, with the numbers of each neighbourhood written where the caller wants them, in the order of
+/// [`PerPoints::flat`].
+pub fn faithfulness_into(
+    x: &Points,
+    y: &Points,
+    neighborhoods: &Neighborhoods,
+    params: FaithfulnessParams,
+    flat: &mut [f64],
+    monitor: &dyn Monitor,
+) -> Result<Means> {
     check_components(y.dim(), x.dim())?;
     if x.len() != y.len() {
         return Err(Error::LengthMismatch { left: "X", left_len: x.len(), right: "Y", right_len: y.len() });
     }
     check_lengths(x, "X", neighborhoods)?;
     params.check(x.len())?;
+    let (room, needed) = (flat.len(), params.count(x.len()) * FIELDS);
+    if room != needed {
+        let (left, right) = ("the place for the result", "the numbers of all neighbourhoods");
+        return Err(Error::LengthMismatch { left, left_len: room, right, right_len: needed });
+    }
     match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
-        (Some(_), 2, 2) => measure_side_by_side::<2>(x, y, neighborhoods, params, monitor),
-        (Some(_), 3, 2) => measure_side_by_side::<3>(x, y, neighborhoods, params, monitor),
-        _ => collect(params.count(x.len()), monitor, |start, rows| {
+        (Some(_), 2, 2) => measure_side_by_side::<2>(x, y, neighborhoods, params, flat, monitor),
+        (Some(_), 3, 2) => measure_side_by_side::<3>(x, y, neighborhoods, params, flat, monitor),
+        _ => collect(flat, monitor, |start, rows| {
             let mut workspace = Workspace::default();
             for (place, row) in (start..).zip(rows) {
                 let center = params.center(place);
@@ -215,11 +239,11 @@ pub fn faithfulness(
 
 /// Measures chunk after chunk with `fill`: the rows of each are added up and laid out field after field.
 fn collect(
-    n: usize,
+    flat: &mut [f64],
     monitor: &dyn Monitor,
     fill: impl Fn(usize, &mut [Measured]) + Sync,
-) -> Result<Faithfulness> {
-    let (flat, totals) = fill_columns(n, STAGE, monitor, |start, columns: [&mut [f64]; FIELDS]| {
+) -> Result<Means> {
+    let totals = fill_columns(flat, STAGE, monitor, |start, columns: [&mut [f64]; FIELDS]| {
         let mut rows = vec![Measured::default(); columns[0].len()];
         fill(start, &mut rows);
         for (field, column) in columns.into_iter().enumerate() {
@@ -228,7 +252,7 @@ fn collect(
         Totals::of(&rows)
     })?;
     let totals = totals.iter().fold(Totals::default(), |totals, part| totals.with(part));
-    Ok(totals.means(n, PerPoints { flat }))
+    Ok(totals.means(flat.len() / FIELDS))
 }
 
 /// The neighbourhoods asked for, in the order asked for, as many at once as there are lanes.
@@ -237,36 +261,34 @@ fn measure_side_by_side<const Q: usize>(
     y: &Points,
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
+    flat: &mut [f64],
     monitor: &dyn Monitor,
-) -> Result<Faithfulness> {
+) -> Result<Means> {
     // Where points lie is settled here, once, and not at every point.
     match (x.rows::<Q>(), y.rows::<D>()) {
         (Some(x_rows), Some(y_rows)) => {
-            let soon = |i: usize| {
-                prefetch_read_data::<_, 0>(&x_rows[i]);
-                prefetch_read_data::<_, 0>(&y_rows[i]);
-            };
-            measure_reading(x, y, neighborhoods, params, monitor, soon, |i| x_rows[i], |i| y_rows[i])
+            measure_reading::<Q>(x, y, neighborhoods, params, flat, monitor, x_rows, y_rows)
         }
-        _ => measure_reading(x, y, neighborhoods, params, monitor, |_| (), |i| x.row::<Q>(i), |i| y.row(i)),
+        _ => measure_reading::<Q>(x, y, neighborhoods, params, flat, monitor, x, y),
     }
 }
 
 /// The same, given how a point and its image are read.
+#[allow(clippy::too_many_arguments)] // those of the measure, and where they lie
 fn measure_reading<const Q: usize>(
     x: &Points,
     y: &Points,
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
+    flat: &mut [f64],
     monitor: &dyn Monitor,
-    soon: impl Fn(usize) + Sync,
-    x_at: impl Fn(usize) -> [f64; Q] + Sync,
-    y_at: impl Fn(usize) -> [f64; D] + Sync,
-) -> Result<Faithfulness> {
+    x_rows: &(impl Rows<Q> + ?Sized),
+    y_rows: &(impl Rows<D> + ?Sized),
+) -> Result<Means> {
     let arch = Arch::new();
     let include_self = params.include_self;
     let size = neighborhoods.largest() + usize::from(include_self);
-    collect(params.count(x.len()), monitor, |start, rows| {
+    collect(flat, monitor, |start, rows| {
         let (mut group, mut workspace) = (Group::<Q>::new(), Workspace::default());
         // All lists of the chunk at once: the waits for memory overlap.
         let mut lists = Vec::with_capacity(rows.len() * size);
@@ -276,10 +298,10 @@ fn measure_reading<const Q: usize>(
         for (first, rows) in (0..).step_by(WIDTH).zip(rows.chunks_mut(WIDTH)) {
             // A last group of fewer repeats its last neighbourhood.
             let last = rows.len() - 1;
-            let ahead = &lists[((first + AHEAD * WIDTH) * size).min(lists.len())..];
-            ahead.iter().take(WIDTH * size).for_each(|&i| soon(i as usize));
+            let next = &lists[((first + WIDTH) * size).min(lists.len())..];
             let lists = from_fn(|lane| &lists[(first + lane.min(last)) * size..][..size]);
-            let measured = arch.dispatch(MeasureGroup { group: &mut group, lists, x: &x_at, y: &y_at });
+            let task = MeasureGroup { group: &mut group, lists, next, x: x_rows, y: y_rows };
+            let measured = arch.dispatch(task);
             for (lane, (row, measured)) in rows.iter_mut().zip(measured).enumerate() {
                 *row = measured.unwrap_or_else(|| {
                     let center = params.center(start + first + lane);
@@ -291,23 +313,20 @@ fn measure_reading<const Q: usize>(
 }
 
 /// Compiled once for every vector width, with the same roundings in each: nothing is fused.
-struct MeasureGroup<'a, const Q: usize, X, Y> {
+struct MeasureGroup<'a, const Q: usize, X: ?Sized, Y: ?Sized> {
     group: &'a mut Group<Q>,
     lists: [&'a [u32]; WIDTH],
-    x: X,
-    y: Y,
+    next: &'a [u32],
+    x: &'a X,
+    y: &'a Y,
 }
 
-impl<const Q: usize, X, Y> WithSimd for MeasureGroup<'_, Q, X, Y>
-where
-    X: Fn(usize) -> [f64; Q],
-    Y: Fn(usize) -> [f64; D],
-{
+impl<const Q: usize, X: Rows<Q> + ?Sized, Y: Rows<D> + ?Sized> WithSimd for MeasureGroup<'_, Q, X, Y> {
     type Output = [Option<Measured>; WIDTH];
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        self.group.measure(self.lists, self.x, self.y)
+        self.group.measure(self.lists, self.next, self.x, self.y)
     }
 }
 
@@ -530,14 +549,14 @@ impl Totals {
         }
     }
 
-    fn means(&self, n: usize, per_point: PerPoints) -> Faithfulness {
+    fn means(&self, n: usize) -> Means {
         // An embedding of which no neighbourhood can be measured is not perfect.
         let mean = |sum: f64| if self.kept > 0.0 { sum / self.kept } else { f64::INFINITY };
         // G(X_i, c Y_i) / |H X_i|^2 = r_c + size (c - scale)^2: a parabola for each neighbourhood. Sizes beyond the
         // range of numbers leave nothing but c = 0.
         let best = self.r_c + self.apart;
         let (scale, scaled) = if best.is_finite() { (self.scale, best) } else { (0.0, self.kept) };
-        Faithfulness {
+        Means {
             r: self.r / n as f64,
             r_pca: self.r_pca / n as f64,
             r_n: mean(self.r_n),
@@ -546,7 +565,6 @@ impl Totals {
             scale,
             r_n_scaled: mean(scaled),
             n_degenerate: n - self.kept as usize,
-            per_point,
         }
     }
 }

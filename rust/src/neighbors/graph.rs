@@ -79,8 +79,8 @@ impl<'a> Neighborhoods<'a> {
         Neighborhoods { indices, layout: Layout::Ragged(indptr) }.checked()
     }
 
-    /// A graph that was checked when it was made and is lent again: only what would break a computation is
-    /// looked at once more. `indptr` is `None` when all neighbourhoods hold `k`.
+    /// A graph that was valid when it was made and is lent again; `indptr` is `None` when all neighbourhoods hold
+    /// `k`. Neighbours are not looked at: see [`Neighborhoods::in_range`].
     pub fn lent(indptr: Option<&'a [i64]>, k: usize, indices: &'a [u32]) -> Result<Self> {
         let layout = match indptr {
             Some(indptr) => {
@@ -90,9 +90,13 @@ impl<'a> Neighborhoods<'a> {
             None if k == 0 => return Err(Error::NoNeighbors),
             None => Layout::Fixed(k),
         };
-        let graph = Neighborhoods { indices: Cow::Borrowed(indices), layout };
-        let largest = indices.par_chunks(1 << 16).map(|c| c.iter().fold(0, |m, &j| j.max(m))).max();
-        if largest.is_some_and(|j| j as usize >= graph.len()) { graph.checked() } else { Ok(graph) }
+        Ok(Neighborhoods { indices: Cow::Borrowed(indices), layout })
+    }
+
+    /// Looks once more at what would break a computation, if the lists have been in other hands.
+    pub fn in_range(self) -> Result<Self> {
+        let largest = self.indices.par_chunks(1 << 16).map(|c| c.iter().fold(0, |m, &j| j.max(m))).max();
+        if largest.is_some_and(|j| j as usize >= self.len()) { self.checked() } else { Ok(self) }
     }
 
     /// Every neighbour exists, is not the point itself and is listed once.
