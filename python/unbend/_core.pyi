@@ -1,5 +1,6 @@
 """The compiled core: conversion only. The typed, documented face is the package around it."""
 
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 import numpy as np
@@ -9,9 +10,11 @@ _Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 _Array = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.uint32]
 _Pointer = npt.NDArray[np.int64]
+_Progress = Callable[[str, int, int], bool | None]
 _Sample = tuple[_Array, _Array]
 
 __all__ = [
+    "Stopped",
     "charts",
     "check_graph",
     "components",
@@ -19,6 +22,7 @@ __all__ = [
     "faithfulness",
     "fishbowl",
     "gaussian_bump",
+    "greedy",
     "grid",
     "hemisphere",
     "is_matrix",
@@ -40,6 +44,8 @@ class _Graph(TypedDict):
     n_neighbors: int | None
     indptr: _Pointer | None
     indices: _Indices
+
+class Stopped(RuntimeError): ...
 
 def is_matrix(array: Any) -> bool: ...
 def nearest(x: _Matrix, k: int, method: str, n_jobs: int) -> tuple[_Pointer | None, _Indices, _Array]: ...
@@ -63,6 +69,18 @@ def faithfulness(
 def lower_bound(
     x: _Matrix, n_components: int, graph: _Graph, include_self: bool, centers: _Indices | None, n_jobs: int
 ) -> _Array: ...
+def greedy(
+    x: _Matrix,
+    graph: _Graph,
+    tangents: _Graph | None,
+    n_components: int,
+    tangent: str,
+    n_init: int,
+    start: int | None,
+    seed: int,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> dict[str, Any]: ...
 def cylinder(n: int, height: float, noise: float, seed: int) -> _Sample: ...
 def fishbowl(n: int, stretch: float, rim: float, noise: float, seed: int) -> _Sample: ...
 def gaussian_bump(n: int, noise: float, seed: int) -> _Sample: ...

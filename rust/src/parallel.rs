@@ -53,6 +53,30 @@ pub fn fill_points<S, T: Clone + Default + Send>(
     Ok(values)
 }
 
+/// Fills rows of `width` numbers that lie end to end in `values`: `f(state, i, row)` for each row `i`.
+pub fn fill_rows<S>(
+    values: &mut [f64],
+    width: usize,
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, &mut [f64]) + Sync,
+) -> Result<()> {
+    let n = values.len() / width;
+    let done = AtomicUsize::new(0);
+    values.par_chunks_mut(CHUNK * width).enumerate().try_for_each(|(c, chunk)| {
+        monitor.check()?;
+        let mut state = state();
+        let rows = chunk.len() / width;
+        for (o, row) in chunk.chunks_exact_mut(width).enumerate() {
+            f(&mut state, c * CHUNK + o, row);
+        }
+        let before = done.fetch_add(rows, Ordering::Relaxed);
+        monitor.progress(stage, before + rows, n);
+        Ok(())
+    })
+}
+
 /// Fills M lists of numbers that lie end to end in `values`: `f(start, chunk)` gets the same stretch of each, from
 /// index `start` on. What it returns is collected in order.
 pub fn fill_columns<T: Send, const M: usize>(

@@ -4,6 +4,7 @@
 mod array;
 mod charts;
 mod error;
+mod greedy;
 mod measure;
 mod neighbors;
 mod run;
@@ -18,9 +19,13 @@ mod _core {
     #[pymodule_export]
     use crate::charts::charts_py;
     #[pymodule_export]
+    use crate::greedy::greedy;
+    #[pymodule_export]
     use crate::measure::{faithfulness, lower_bound};
     #[pymodule_export]
     use crate::neighbors::{check_graph, components, nearest, reversed, symmetrized, within};
+    #[pymodule_export]
+    use crate::run::Stopped;
     #[pymodule_export]
     use crate::synthetic::{
         cylinder, fishbowl, gaussian_bump, grid, hemisphere, rotating_ball, s_curve, strip, swiss_roll,

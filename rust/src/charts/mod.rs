@@ -3,10 +3,12 @@
 //!
 //! `measure` and `embed` meet only here.
 
+mod atlas;
 mod local;
 mod procrustes;
 mod tangent;
 
+pub use atlas::{Atlas, Coordinates};
 pub use local::Local;
 pub use procrustes::Alignment;
 pub use tangent::{Charts, Tangent, charts};

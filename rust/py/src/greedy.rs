@@ -1,0 +1,73 @@
+//! `unbend::embed::greedy` for Python.
+
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use unbend::Monitor;
+use unbend::charts::Atlas;
+use unbend::embed::{self, Greedy, GreedyParams, Trace};
+
+use crate::array::{Graph, Matrix, points};
+use crate::run::{Progress, run_reporting};
+
+/// A dict of the embedding, flat, and how it came about.
+#[pyfunction]
+#[pyo3(signature = (x, graph, tangents, n_components, tangent, n_init, start, seed, n_jobs, progress=None))]
+#[allow(clippy::too_many_arguments)] // keywords of one function of the face
+pub fn greedy<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    graph: Graph<'py>,
+    tangents: Option<Graph<'py>>,
+    n_components: usize,
+    tangent: &str,
+    n_init: usize,
+    start: Option<usize>,
+    seed: u64,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<Bound<'py, PyDict>> {
+    let overlap = match tangent {
+        "neighborhood" => false,
+        "overlap" => true,
+        other => return Err(PyValueError::new_err(format!("tangent = {other:?} is unknown"))),
+    };
+    let (x, graph) = (x.values(), graph.neighborhoods()?);
+    let tangents = tangents.as_ref().map(Graph::neighborhoods).transpose()?;
+    let params = GreedyParams { n_init, start, seed };
+    let found = run_reporting(py, n_jobs, progress, |m: &dyn Monitor| {
+        let x = points("X", x, m)?;
+        let atlas = match overlap {
+            true => Atlas::whole(&x, &graph, n_components)?,
+            false => Atlas::new(&x, &graph, tangents.as_ref(), n_components, m)?,
+        };
+        embed::greedy(&atlas, &params, m)
+    })?;
+    to_dict(py, found)
+}
+
+fn to_dict(py: Python<'_>, found: Greedy) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("embedding", found.embedding.into_pyarray(py))?;
+    dict.set_item("labels", found.labels.into_pyarray(py))?;
+    dict.set_item("r_n", found.r_n.into_pyarray(py))?;
+    dict.set_item("kept", found.kept.into_pyarray(py))?;
+    let traces: PyResult<Vec<_>> = found.traces.iter().map(|trace| trace_to_dict(py, trace)).collect();
+    dict.set_item("traces", traces?)?;
+    Ok(dict)
+}
+
+fn trace_to_dict<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in [
+        ("steps", trace.steps),
+        ("overlap", trace.overlap),
+        ("waits", trace.waits),
+        ("forced", trace.forced),
+        ("other_side", trace.other_side),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}

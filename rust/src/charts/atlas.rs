@@ -1,0 +1,264 @@
+//! The charts of all neighbourhoods, in whatever form is cheapest to keep.
+
+use super::local::Local;
+use super::tangent::{Tangent, check_components, check_lengths, members};
+use crate::error::Result;
+use crate::linalg::{column, first};
+use crate::monitor::Monitor;
+use crate::neighbors::Neighborhoods;
+use crate::parallel::fill_rows;
+use crate::points::Points;
+
+const STAGE: &str = "charts";
+
+/// Gives the coordinates of any neighbourhood: its point first, then its neighbours.
+///
+/// Charts are about no particular origin: whoever aligns them centres them anyway.
+#[derive(Debug)]
+pub struct Atlas<'a, 'p> {
+    points: &'a Points<'p>,
+    neighborhoods: &'a Neighborhoods<'a>,
+    n_components: usize,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// P_i for each i, column after column. Charts are read off the points when they are needed.
+    Bases(Vec<f64>),
+    /// Theta_i for each i, point after point, in places of one size: less memory than bases when the data are wider
+    /// than the neighbourhoods have points.
+    Charts { place: usize, flat: Vec<f64> },
+    /// No tangent: the neighbourhoods themselves, in as few coordinates as hold them.
+    Whole,
+}
+
+/// Reused from neighbourhood to neighbourhood.
+#[derive(Debug, Default, Clone)]
+pub struct Coordinates {
+    /// How many coordinates a point has here.
+    pub dim: usize,
+    /// Point after point.
+    pub flat: Vec<f64>,
+    own: Vec<f64>,
+    row: Vec<f64>,
+    local: Local,
+}
+
+impl<'a, 'p> Atlas<'a, 'p> {
+    /// Local PCA of every neighbourhood, in parallel: that of `tangents` if given, of the neighbourhood itself if not.
+    pub fn new(
+        points: &'a Points<'p>,
+        neighborhoods: &'a Neighborhoods<'a>,
+        tangents: Option<&Neighborhoods>,
+        n_components: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        check_components(n_components, points.dim())?;
+        check_lengths(points, "X", neighborhoods)?;
+        let wide = tangents.unwrap_or(neighborhoods);
+        check_lengths(points, "X", wide)?;
+        let mut atlas = Atlas { points, neighborhoods, n_components, form: Form::Whole };
+        atlas.form = match points.dim() <= neighborhoods.largest() + 1 {
+            true => Form::Bases(atlas.bases(wide, monitor)?),
+            false => atlas.charts(wide, monitor)?,
+        };
+        Ok(atlas)
+    }
+
+    /// The neighbourhoods as they are.
+    pub fn whole(
+        points: &'a Points<'p>,
+        neighborhoods: &'a Neighborhoods<'a>,
+        n_components: usize,
+    ) -> Result<Self> {
+        check_components(n_components, points.dim())?;
+        check_lengths(points, "X", neighborhoods)?;
+        Ok(Atlas { points, neighborhoods, n_components, form: Form::Whole })
+    }
+
+    fn bases(&self, wide: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        let (q, d) = (self.points.dim(), self.n_components);
+        let mut bases = vec![0.0; self.points.len() * q * d];
+        let state = || (Local::default(), Tangent::default());
+        fill_rows(&mut bases, q * d, STAGE, monitor, state, |(local, tangent), i, basis| {
+            fit_tangent(self.points, wide, i, d, local, tangent);
+            widen(local, tangent, d, basis);
+        })?;
+        Ok(bases)
+    }
+
+    fn charts(&self, wide: &Neighborhoods, monitor: &dyn Monitor) -> Result<Form> {
+        let (q, d) = (self.points.dim(), self.n_components);
+        let place = (self.neighborhoods.largest() + 1) * d;
+        let mut flat = vec![0.0; self.points.len() * place];
+        let same = std::ptr::eq(wide, self.neighborhoods);
+        let state = || (Local::default(), Tangent::default(), vec![0.0; q * d], Coordinates::default());
+        fill_rows(&mut flat, place, STAGE, monitor, state, |(local, tangent, basis, out), i, chart| {
+            fit_tangent(self.points, wide, i, d, local, tangent);
+            if same {
+                for p in 0..local.size {
+                    (0..d).for_each(|j| chart[p * d + j] = tangent.chart[j * local.padded + p]);
+                }
+            } else {
+                widen(local, tangent, d, basis);
+                self.project(i, basis, out);
+                chart[..out.flat.len()].copy_from_slice(&out.flat);
+            }
+        })?;
+        Ok(Form::Charts { place, flat })
+    }
+
+    /// The dimension of tangents and embedding.
+    pub fn n_components(&self) -> usize {
+        self.n_components
+    }
+
+    /// The data.
+    pub fn points(&self) -> &'a Points<'p> {
+        self.points
+    }
+
+    /// The graph.
+    pub fn neighborhoods(&self) -> &'a Neighborhoods<'a> {
+        self.neighborhoods
+    }
+
+    /// The coordinates of neighbourhood `i`. Cost: O(k q d) or less.
+    pub fn read(&self, i: usize, out: &mut Coordinates) {
+        let (q, d) = (self.points.dim(), self.n_components);
+        match &self.form {
+            Form::Bases(bases) => self.project(i, &bases[i * q * d..(i + 1) * q * d], out),
+            Form::Charts { place, flat } => {
+                let size = self.neighborhoods.of(i).len() + 1;
+                out.dim = d;
+                out.flat.clear();
+                out.flat.extend_from_slice(&flat[i * place..][..size * d]);
+            }
+            Form::Whole => self.read_whole(i, out),
+        }
+    }
+
+    /// (x_p - x_i) P for every p of neighbourhood `i`.
+    fn project(&self, i: usize, basis: &[f64], out: &mut Coordinates) {
+        let (q, d) = (self.points.dim(), self.n_components);
+        out.dim = d;
+        out.flat.clear();
+        let own = first(&mut out.own, q);
+        self.points.copy_row(i, own);
+        let row = first(&mut out.row, q);
+        for p in members(self.neighborhoods, i, true) {
+            self.points.copy_row(p, row);
+            row.iter_mut().zip(own.iter()).for_each(|(r, o)| *r -= o);
+            out.flat.extend(basis.chunks_exact(q).map(|axis| plain_dot(axis, row)));
+        }
+    }
+
+    fn read_whole(&self, i: usize, out: &mut Coordinates) {
+        let local = &mut out.local;
+        local.load_reduced(self.points, members(self.neighborhoods, i, true), self.n_components);
+        out.dim = local.dim;
+        out.flat.clear();
+        for p in 0..local.size {
+            out.flat.extend((0..local.dim).map(|a| local.x[a * local.padded + p]));
+        }
+    }
+
+    /// Whether tangents at any two points can be compared.
+    pub fn has_tangents(&self) -> bool {
+        matches!(self.form, Form::Bases(_))
+    }
+
+    /// Writes to `out`, column after column, how chart `c` is turned against chart `i`: P_i'P_c where bases are kept,
+    /// else what the points that both hold say of it, which is less the fewer they are. Nothing without tangents.
+    pub fn agreement(&self, i: usize, c: usize, out: &mut [f64]) {
+        let (q, d) = (self.points.dim(), self.n_components);
+        match &self.form {
+            Form::Bases(bases) => {
+                let basis = |i: usize| bases[i * q * d..][..q * d].chunks_exact(q);
+                for (e, theirs) in basis(c).enumerate() {
+                    basis(i).enumerate().for_each(|(a, own)| out[e * d + a] = plain_dot(own, theirs));
+                }
+            }
+            Form::Charts { place, flat } => {
+                let chart = |i: usize| flat[i * place..][..*place].chunks_exact(d);
+                self.compare(i, c, chart(i), chart(c), out);
+            }
+            Form::Whole => out.fill(0.0),
+        }
+    }
+
+    /// The product of two charts over the points that both hold, as a share of the first. Charts are about their means
+    /// or nearly so: the differences are left in.
+    fn compare<'c>(
+        &self,
+        i: usize,
+        c: usize,
+        own: impl Iterator<Item = &'c [f64]>,
+        theirs: impl Iterator<Item = &'c [f64]> + Clone,
+        out: &mut [f64],
+    ) {
+        let d = self.n_components;
+        let mut whole2 = 0.0;
+        out.fill(0.0);
+        for (p, x) in members(self.neighborhoods, i, true).zip(own) {
+            whole2 += plain_dot(x, x);
+            let shared = members(self.neighborhoods, c, true).zip(theirs.clone()).find(|(r, _)| *r == p);
+            if let Some((_, y)) = shared {
+                (0..d * d).for_each(|ab| out[ab] += x[ab % d] * y[ab / d]);
+            }
+        }
+        if whole2 > 0.0 {
+            out.iter_mut().for_each(|v| *v /= whole2);
+        }
+    }
+
+    /// P_i of the neighbourhood itself, column after column, in the coordinates of the data.
+    pub fn tangent(&self, i: usize, basis: &mut [f64]) {
+        let (mut local, mut tangent) = (Local::default(), Tangent::default());
+        fit_tangent(self.points, self.neighborhoods, i, self.n_components, &mut local, &mut tangent);
+        widen(&local, &tangent, self.n_components, basis);
+    }
+
+    /// The coordinates of neighbourhood `i` along the directions of `basis`.
+    pub fn read_along(&self, i: usize, basis: &[f64], out: &mut Coordinates) {
+        self.project(i, basis, out);
+    }
+}
+
+fn fit_tangent(
+    points: &Points,
+    wide: &Neighborhoods,
+    i: usize,
+    d: usize,
+    local: &mut Local,
+    tangent: &mut Tangent,
+) {
+    match (points.dim(), d) {
+        (3, 2) => {
+            local.load(points, members(wide, i, true), 3);
+            tangent.fit(local, 3, 2);
+        }
+        (2, 2) => {
+            local.load(points, members(wide, i, true), 2);
+            tangent.fit(local, 2, 2);
+        }
+        _ => {
+            local.load_reduced(points, members(wide, i, true), d);
+            tangent.fit(local, local.dim, d);
+        }
+    }
+}
+
+fn widen(local: &Local, tangent: &Tangent, d: usize, basis: &mut [f64]) {
+    let q = basis.len() / d;
+    for (j, axis) in basis.chunks_exact_mut(q).enumerate() {
+        local.widen(column(&tangent.basis, local.dim, j), axis);
+    }
+}
+
+/// The sum of products, in order: axes of the data are few.
+#[inline(always)]
+fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + x * y)
+}
