@@ -7,6 +7,7 @@ mod error;
 mod greedy;
 mod measure;
 mod neighbors;
+mod refine;
 mod run;
 mod synthetic;
 
@@ -24,6 +25,8 @@ mod _core {
     use crate::measure::{faithfulness, lower_bound};
     #[pymodule_export]
     use crate::neighbors::{check_graph, components, nearest, reversed, symmetrized, within};
+    #[pymodule_export]
+    use crate::refine::Refiner;
     #[pymodule_export]
     use crate::run::Stopped;
     #[pymodule_export]

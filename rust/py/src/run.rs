@@ -100,7 +100,8 @@ fn look_up(py: Python<'_>, watch: &Watch, progress: &Progress) -> PyResult<()> {
     }
 }
 
-fn pool(n_jobs: usize) -> PyResult<Option<rayon::ThreadPool>> {
+/// A pool of its own for any number of threads but 0, which stands for the pool of all.
+pub fn pool(n_jobs: usize) -> PyResult<Option<rayon::ThreadPool>> {
     if n_jobs == 0 {
         return Ok(None);
     }

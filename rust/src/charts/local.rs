@@ -75,6 +75,15 @@ impl Local {
         }
     }
 
+    /// Loads `size` centred points from coordinates that were kept.
+    pub fn copy_centred(&mut self, x: &[f64], size: usize, dim: usize) {
+        (self.size, self.padded, self.dim) = (size, size.next_multiple_of(LANES), dim);
+        self.basis.clear();
+        self.x.clear();
+        self.x.extend_from_slice(&x[..dim * self.padded]);
+        self.norm2 = dot(&self.x, &self.x);
+    }
+
     /// Sums relative to the first point, so that a large common offset costs no digits and points that
     /// coincide do so exactly.
     #[inline(always)]

@@ -9,7 +9,7 @@ mod procrustes;
 mod tangent;
 
 pub use atlas::{Atlas, Coordinates};
-pub use local::Local;
+pub use local::{LANES, Local};
 pub use procrustes::Alignment;
 pub use tangent::{Charts, Tangent, charts};
 pub(crate) use tangent::{check_components, check_lengths, members};

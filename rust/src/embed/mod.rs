@@ -2,5 +2,7 @@
 
 mod frontier;
 mod greedy;
+mod refine;
 
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
+pub use refine::{Frames, Objective, Refiner};

@@ -127,6 +127,15 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
+    /// Where the neighbours of point `i` begin among all.
+    #[inline]
+    pub fn start(&self, i: usize) -> usize {
+        match &self.layout {
+            Layout::Fixed(k) => i * k,
+            Layout::Ragged(indptr) => indptr[i] as usize,
+        }
+    }
+
     /// All neighbours, neighbourhood after neighbourhood.
     pub fn indices(&self) -> &[u32] {
         &self.indices

@@ -1,0 +1,90 @@
+//! `unbend::embed::Refiner` for Python.
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use unbend::Monitor;
+use unbend::embed::{self, Objective};
+
+use crate::array::{Graph, Matrix, points};
+use crate::error::to_python;
+use crate::run::{pool, run};
+
+type Flat<'py> = Bound<'py, PyArray1<f64>>;
+
+/// What refinement knows of data and graph, and the threads that it runs on.
+#[pyclass(frozen)]
+pub struct Refiner {
+    refiner: embed::Refiner,
+    n_jobs: usize,
+    pool: Option<rayon::ThreadPool>,
+}
+
+#[pymethods]
+impl Refiner {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        x: Matrix<'_>,
+        graph: Graph<'_>,
+        n_components: usize,
+        objective: &str,
+        n_jobs: usize,
+    ) -> PyResult<Self> {
+        let objective = match objective {
+            "R" => Objective::R,
+            "R_N" => Objective::RN,
+            other => return Err(PyValueError::new_err(format!("objective = {other:?} is unknown"))),
+        };
+        let (x, graph) = (x.values(), graph.neighborhoods()?);
+        let refiner = run(py, n_jobs, |m: &dyn Monitor| {
+            embed::Refiner::new(&points("X", x, m)?, &graph, n_components, objective, m)
+        })?;
+        Ok(Refiner { refiner, n_jobs, pool: pool(n_jobs)? })
+    }
+
+    /// The right-hand side of eq. 11 for the frames of `y`, flat, and the objective at `y`.
+    fn frames<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'py>,
+        graph: Graph<'py>,
+        y: Matrix<'py>,
+    ) -> PyResult<(Flat<'py>, f64)> {
+        let (x, y, graph) = (x.values(), y.values(), graph.neighborhoods()?);
+        let frames = run(py, self.n_jobs, |m: &dyn Monitor| {
+            self.refiner.frames(&points("X", x, m)?, &points("Y", y, m)?, &graph, m)
+        })?;
+        Ok((frames.sides.into_pyarray(py), frames.objective))
+    }
+
+    /// (sum of w_i H_i) y, flat.
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        graph: Graph<'py>,
+        y: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Flat<'py>> {
+        let (y, graph) = (y.as_slice()?, graph.neighborhoods()?);
+        let out = PyArray1::zeros(py, y.len(), false);
+        let mut writable = out.readwrite();
+        let slice = writable.as_slice_mut()?;
+        py.detach(|| match &self.pool {
+            Some(pool) => pool.install(|| self.refiner.apply(&graph, y, slice)),
+            None => self.refiner.apply(&graph, y, slice),
+        })
+        .map_err(to_python)?;
+        drop(writable);
+        Ok(out)
+    }
+
+    /// For every point the sum of the weights of the neighbourhoods that hold it.
+    fn held<'py>(&self, py: Python<'py>) -> Flat<'py> {
+        self.refiner.held().to_vec().into_pyarray(py)
+    }
+
+    /// The diagonal of sum of w_i H_i.
+    fn diagonal<'py>(&self, py: Python<'py>, graph: Graph<'py>) -> PyResult<Flat<'py>> {
+        Ok(self.refiner.diagonal(&graph.neighborhoods()?).into_pyarray(py))
+    }
+}

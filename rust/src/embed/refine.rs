@@ -1,0 +1,357 @@
+//! Refinement of any embedding (Goldberg & Ritov, section 4.4): frames from the embedding, then the embedding from the
+//! frames.
+//!
+//! What is here are the two halves: the frames A_i with the right-hand side of eq. 11, and the product with its matrix,
+//! sum of w_i H_i. Whoever solves the system decides how exactly: from the present embedding every step of conjugate
+//! gradients lowers R(Y | A), and new frames lower it again. Cost of each: O(n k q d) and O(n k d).
+
+use rayon::prelude::*;
+
+use crate::charts::{Alignment, Local, check_components, check_lengths, members};
+use crate::error::{Error, Result};
+use crate::linalg::{combine, first};
+use crate::monitor::Monitor;
+use crate::neighbors::Neighborhoods;
+use crate::parallel::{fill_rows, map_points};
+use crate::points::Points;
+
+const STAGE: &str = "frames";
+
+/// Neighbourhoods handled at once.
+const CHUNK: usize = 512;
+
+/// What is minimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Objective {
+    /// The mean of G, eq. 3.
+    R,
+    /// The mean of G / |H X_i|^2, eq. 4.
+    #[default]
+    RN,
+}
+
+/// What refinement needs to know of data and graph: computed once.
+#[derive(Debug)]
+pub struct Refiner {
+    n_components: usize,
+    /// w_i: 1, or 1 / |H X_i|^2.
+    weights: Vec<f64>,
+    /// For every point the neighbourhoods that list it, without its own.
+    reversed: Neighborhoods<'static>,
+    /// The place of the point in each of them, in the list of all places: own point, neighbours, next neighbourhood.
+    places: Vec<u32>,
+    /// For every point the sum of w_i over the neighbourhoods that hold it.
+    held: Vec<f64>,
+    /// Neighbourhoods of wide data in as few coordinates as hold them.
+    shapes: Option<Shapes>,
+}
+
+#[derive(Debug)]
+struct Shapes {
+    width: usize,
+    /// For each: dimension, then coordinates as in [`Local`].
+    flat: Vec<f64>,
+}
+
+/// The right-hand side of eq. 11, and how good the embedding was that the frames are from.
+#[derive(Debug, Clone)]
+pub struct Frames {
+    /// sum of w_i H_i X A_i, point after point.
+    pub sides: Vec<f64>,
+    /// Mean of w_i G(X_i, Y_i).
+    pub objective: f64,
+}
+
+impl Refiner {
+    /// Cost: O(n k q), for wide data that of all charts.
+    pub fn new(
+        x: &Points,
+        neighborhoods: &Neighborhoods,
+        n_components: usize,
+        objective: Objective,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        check_components(n_components, x.dim())?;
+        check_lengths(x, "X", neighborhoods)?;
+        let (reversed, places) = reversed_places(neighborhoods)?;
+        let shapes = match x.dim() > neighborhoods.largest() + 1 {
+            true => Some(Shapes::of(x, neighborhoods, n_components, monitor)?),
+            false => None,
+        };
+        let mut refiner = Refiner { n_components, weights: vec![], reversed, places, held: vec![], shapes };
+        refiner.weights = refiner.weigh(x, neighborhoods, objective, monitor)?;
+        refiner.held = (0..x.len())
+            .into_par_iter()
+            .map(|p| {
+                let others = refiner.reversed.of(p).iter().map(|&i| refiner.weights[i as usize]);
+                refiner.weights[p] + others.sum::<f64>()
+            })
+            .collect();
+        Ok(refiner)
+    }
+
+    fn weigh(
+        &self,
+        x: &Points,
+        neighborhoods: &Neighborhoods,
+        objective: Objective,
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<f64>> {
+        if objective == Objective::R {
+            return Ok(vec![1.0; x.len()]);
+        }
+        let norms2 = map_points(x.len(), STAGE, monitor, Local::default, |local, i| {
+            self.load(x, neighborhoods, i, local);
+            local.norm2
+        })?;
+        // A neighbourhood that coincides has no size to divide by: it weighs as much as the average one.
+        let mean2 = norms2.iter().sum::<f64>() / norms2.len() as f64;
+        let usual = if mean2 > 0.0 { 1.0 / mean2 } else { 1.0 };
+        let weight = |norm2: f64| if norm2 > 1e-12 * mean2 { 1.0 / norm2 } else { usual };
+        Ok(norms2.into_iter().map(weight).collect())
+    }
+
+    #[inline(always)]
+    fn load(&self, x: &Points, neighborhoods: &Neighborhoods, i: usize, local: &mut Local) {
+        match (&self.shapes, x.dim()) {
+            (Some(shapes), _) => shapes.read(i, neighborhoods.of(i).len() + 1, local),
+            (None, 3) => local.load(x, members(neighborhoods, i, true), 3),
+            (None, q) => local.load(x, members(neighborhoods, i, true), q),
+        }
+    }
+
+    /// For every point the sum of weights of the neighbourhoods that hold it.
+    pub fn held(&self) -> &[f64] {
+        &self.held
+    }
+
+    /// The diagonal of sum w_i H_i.
+    pub fn diagonal(&self, neighborhoods: &Neighborhoods) -> Vec<f64> {
+        let share = |i: usize| self.weights[i] / (neighborhoods.of(i).len() + 1) as f64;
+        (0..self.held.len())
+            .into_par_iter()
+            .map(|p| {
+                self.held[p] - share(p) - self.reversed.of(p).iter().map(|&i| share(i as usize)).sum::<f64>()
+            })
+            .collect()
+    }
+
+    /// The best frames of embedding `y`, put together.
+    pub fn frames(
+        &self,
+        x: &Points,
+        y: &Points,
+        neighborhoods: &Neighborhoods,
+        monitor: &dyn Monitor,
+    ) -> Result<Frames> {
+        let (n, d) = (x.len(), self.n_components);
+        check_lengths(y, "Y", neighborhoods)?;
+        let mut targets = vec![0.0; (neighborhoods.indices().len() + n) * d];
+        let chunks = split(&mut targets, neighborhoods, d);
+        let sums: Result<Vec<f64>> = chunks
+            .into_par_iter()
+            .enumerate()
+            .map(|(c, chunk)| {
+                monitor.check()?;
+                Ok(self.lay_out(x, y, neighborhoods, c * CHUNK, chunk))
+            })
+            .collect();
+        let objective = sums?.iter().sum::<f64>() / n as f64;
+        monitor.check()?;
+        Ok(Frames { sides: self.gather(&targets, neighborhoods), objective })
+    }
+
+    /// w_i H X_i A_i for the neighbourhoods from `start` on; the sum of w_i G.
+    fn lay_out(
+        &self,
+        x: &Points,
+        y: &Points,
+        neighborhoods: &Neighborhoods,
+        start: usize,
+        mut out: &mut [f64],
+    ) -> f64 {
+        let d = self.n_components;
+        let (mut left, mut right, mut alignment) = (Local::default(), Local::default(), Alignment::default());
+        let mut turned = Vec::new();
+        let (mut i, mut objective) = (start, 0.0);
+        while !out.is_empty() {
+            self.load(x, neighborhoods, i, &mut left);
+            match d {
+                2 => right.load(y, members(neighborhoods, i, true), 2),
+                _ => right.load(y, members(neighborhoods, i, true), d),
+            }
+            let rows;
+            (rows, out) = std::mem::take(&mut out).split_at_mut(left.size * d);
+            objective += match (left.dim, d) {
+                (3, 2) => place(&left, &right, 3, 2, self.weights[i], &mut alignment, &mut turned, rows),
+                (q, 2) => place(&left, &right, q, 2, self.weights[i], &mut alignment, &mut turned, rows),
+                (q, d) => place(&left, &right, q, d, self.weights[i], &mut alignment, &mut turned, rows),
+            };
+            i += 1;
+        }
+        objective
+    }
+
+    /// For every point the sum of its targets, in its own neighbourhood and in those that list it.
+    fn gather(&self, targets: &[f64], neighborhoods: &Neighborhoods) -> Vec<f64> {
+        let d = self.n_components;
+        let mut sides = vec![0.0; self.held.len() * d];
+        sides.par_chunks_mut(CHUNK * d).enumerate().for_each(|(c, chunk)| {
+            for (o, side) in chunk.chunks_exact_mut(d).enumerate() {
+                let p = c * CHUNK + o;
+                side.copy_from_slice(&targets[first_place(neighborhoods, p) * d..][..d]);
+                for &place in self.places_of(p) {
+                    let target = &targets[place as usize * d..][..d];
+                    side.iter_mut().zip(target).for_each(|(s, t)| *s += t);
+                }
+            }
+        });
+        sides
+    }
+
+    fn places_of(&self, p: usize) -> &[u32] {
+        &self.places[self.reversed.start(p)..][..self.reversed.of(p).len()]
+    }
+
+    /// (sum of w_i H_i) Y for `y` of any number of columns, point after point, written to `out`.
+    pub fn apply(&self, neighborhoods: &Neighborhoods, y: &[f64], out: &mut [f64]) -> Result<()> {
+        let n = self.held.len();
+        let d = y.len() / n;
+        if y.len() != n * d || out.len() != y.len() || d == 0 {
+            let (left, right) = ("Y", "the neighbourhood graph");
+            return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: n });
+        }
+        match d {
+            1 => self.apply_sized::<1>(neighborhoods, y, out),
+            2 => self.apply_sized::<2>(neighborhoods, y, out),
+            3 => self.apply_sized::<3>(neighborhoods, y, out),
+            _ => self.apply_columns(neighborhoods, y, d, out),
+        }
+        Ok(())
+    }
+
+    fn apply_sized<const D: usize>(&self, neighborhoods: &Neighborhoods, y: &[f64], out: &mut [f64]) {
+        let (y, out) = (y.as_chunks::<D>().0, out.as_chunks_mut::<D>().0);
+        let mut means = vec![[0.0; D]; y.len()];
+        means.par_chunks_mut(CHUNK).enumerate().for_each(|(c, chunk)| {
+            for (o, mean) in chunk.iter_mut().enumerate() {
+                let i = c * CHUNK + o;
+                let neighbors = neighborhoods.of(i);
+                let mut sum = y[i];
+                for &p in neighbors {
+                    (0..D).for_each(|b| sum[b] += y[p as usize][b]);
+                }
+                *mean = sum.map(|v| v * (self.weights[i] / (neighbors.len() + 1) as f64));
+            }
+        });
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(c, chunk)| {
+            for (o, row) in chunk.iter_mut().enumerate() {
+                let p = c * CHUNK + o;
+                let mut sum = means[p];
+                for &i in self.reversed.of(p) {
+                    (0..D).for_each(|b| sum[b] += means[i as usize][b]);
+                }
+                (0..D).for_each(|b| row[b] = self.held[p] * y[p][b] - sum[b]);
+            }
+        });
+    }
+
+    fn apply_columns(&self, neighborhoods: &Neighborhoods, y: &[f64], d: usize, out: &mut [f64]) {
+        let mut means = vec![0.0; y.len()];
+        means.par_chunks_mut(d).enumerate().for_each(|(i, mean)| {
+            for p in members(neighborhoods, i, true) {
+                mean.iter_mut().zip(&y[p * d..]).for_each(|(m, v)| *m += v);
+            }
+            let share = self.weights[i] / (neighborhoods.of(i).len() + 1) as f64;
+            mean.iter_mut().for_each(|m| *m *= share);
+        });
+        out.par_chunks_mut(d).enumerate().for_each(|(p, row)| {
+            for (b, v) in row.iter_mut().enumerate() {
+                let others = self.reversed.of(p).iter().map(|&i| means[i as usize * d + b]);
+                *v = self.held[p] * y[p * d + b] - (means[p * d + b] + others.sum::<f64>());
+            }
+        });
+    }
+}
+
+/// The frame of one neighbourhood: w H X A to `rows`, point after point, and w G.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // sizes that the compiler knows, and places that are reused
+fn place(
+    x: &Local,
+    y: &Local,
+    q: usize,
+    d: usize,
+    weight: f64,
+    alignment: &mut Alignment,
+    turned: &mut Vec<f64>,
+    rows: &mut [f64],
+) -> f64 {
+    let padded = x.padded;
+    alignment.fit(&x.x, q, &y.x, d, padded);
+    let turned = first(turned, padded);
+    for b in 0..d {
+        combine(&x.x, q, |a| alignment.frame[b * q + a], turned);
+        (0..x.size).for_each(|p| rows[p * d + b] = weight * turned[p]);
+    }
+    weight * alignment.residual(&x.x, q, &y.x, d, padded, 1.0)
+}
+
+impl Shapes {
+    fn of(x: &Points, neighborhoods: &Neighborhoods, d: usize, monitor: &dyn Monitor) -> Result<Self> {
+        let most = neighborhoods.largest() + 1;
+        let width = 1 + most.max(d) * most.next_multiple_of(crate::charts::LANES);
+        let mut flat = vec![0.0; x.len() * width];
+        fill_rows(&mut flat, width, STAGE, monitor, Local::default, |local, i, row| {
+            local.load_reduced(x, members(neighborhoods, i, true), d);
+            row[0] = local.dim as f64;
+            row[1..=local.dim * local.padded].copy_from_slice(&local.x[..local.dim * local.padded]);
+        })?;
+        Ok(Shapes { width, flat })
+    }
+
+    fn read(&self, i: usize, size: usize, local: &mut Local) {
+        let row = &self.flat[i * self.width..][..self.width];
+        local.copy_centred(&row[1..], size, row[0] as usize);
+    }
+}
+
+/// The place of point `i` in its own neighbourhood, in the list of all places.
+#[inline(always)]
+fn first_place(neighborhoods: &Neighborhoods, i: usize) -> usize {
+    neighborhoods.start(i) + i
+}
+
+/// The reversed graph, and the place of the point in each neighbourhood that lists it.
+fn reversed_places(neighborhoods: &Neighborhoods) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
+    let n = neighborhoods.len();
+    let total = neighborhoods.indices().len() + n;
+    if total > u32::MAX as usize {
+        return Err(Error::TooManyPoints { n: total, limit: u32::MAX as usize });
+    }
+    let reversed = neighborhoods.reversed();
+    let mut next: Vec<usize> = (0..n).map(|p| reversed.start(p)).collect();
+    let mut places = vec![0; neighborhoods.indices().len()];
+    for i in 0..n {
+        let own = first_place(neighborhoods, i);
+        for (at, &p) in neighborhoods.of(i).iter().enumerate() {
+            places[next[p as usize]] = (own + 1 + at) as u32;
+            next[p as usize] += 1;
+        }
+    }
+    Ok((reversed, places))
+}
+
+/// The places of every `CHUNK` neighbourhoods, to be written by one thread each.
+fn split<'t>(mut targets: &'t mut [f64], neighborhoods: &Neighborhoods, d: usize) -> Vec<&'t mut [f64]> {
+    let n = neighborhoods.len();
+    let end =
+        |i: usize| if i < n { first_place(neighborhoods, i) } else { neighborhoods.indices().len() + n };
+    let mut chunks = Vec::with_capacity(n.div_ceil(CHUNK));
+    for start in (0..n).step_by(CHUNK) {
+        let chunk;
+        (chunk, targets) = targets.split_at_mut((end(start + CHUNK) - end(start)) * d);
+        chunks.push(chunk);
+    }
+    chunks
+}
