@@ -29,5 +29,5 @@ pub mod synthetic;
 
 pub use error::{Error, Result};
 pub use monitor::{Monitor, Unmonitored};
-pub use neighbors::{Knn, Neighborhoods, Search};
+pub use neighbors::{Found, Knn, Neighborhoods, Search};
 pub use points::Points;

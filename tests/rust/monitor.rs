@@ -53,6 +53,12 @@ fn jobs() -> Vec<(&'static str, &'static str, usize, Job)> {
             neighbors::within(&points, 0.05, search, monitor).map(|_| ())
         })
     };
+    let asked = |x: Array2<f64>, new: Array2<f64>, search: Search| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let points = |x| Points::new("X", x, &Unmonitored);
+            neighbors::query(&points(x.view())?, &points(new.view())?, 8, search, monitor).map(|_| ())
+        })
+    };
     let on_graph =
         |n: usize, f: fn(&Points, &Points, &unbend::Neighborhoods, &dyn Monitor) -> Result<()>| -> Job {
             Box::new(move |monitor: &dyn Monitor| {
@@ -72,6 +78,14 @@ fn jobs() -> Vec<(&'static str, &'static str, usize, Job)> {
         ("nearest, blocked", "neighbors", 2100, search(wide(), 8, Search::Blocked)),
         ("nearest, blocked, copies", "neighbors", 2100, search(copies(), 8, Search::Blocked)),
         ("nearest, auto", "neighbors", 40_000, search(gaussian(40_000, 5, 74), 8, Search::Auto)),
+        ("query, tree", "neighbors", 40_000, asked(narrow(), gaussian(40_000, 3, 78), Search::Tree)),
+        ("query, blocked", "neighbors", 2100, asked(wide(), gaussian(2100, 20, 79), Search::Blocked)),
+        (
+            "query, auto",
+            "neighbors",
+            40_000,
+            asked(gaussian(40_000, 5, 74), gaussian(40_000, 5, 80), Search::Auto),
+        ),
         ("within, tree", "neighbors", 40_000, radius(narrow(), Search::Tree)),
         ("within, blocked", "neighbors", 2100, radius(wide(), Search::Blocked)),
         (

@@ -5,22 +5,36 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1};
 use unbend::Neighborhoods;
 
-/// All points but `i` as (squared distance, index), in this order.
-fn ranked(x: &Array2<f64>, i: usize) -> Vec<(f64, u32)> {
+/// All points as (squared distance from `from`, index), in this order.
+fn ranked_from(x: &Array2<f64>, from: ArrayView1<f64>) -> Vec<(f64, u32)> {
     let squared_distance = |j: usize| {
         let mut d2 = 0.0;
         for a in 0..x.ncols() {
-            d2 += (x[[i, a]] - x[[j, a]]) * (x[[i, a]] - x[[j, a]]);
+            d2 += (from[a] - x[[j, a]]) * (from[a] - x[[j, a]]);
         }
         d2
     };
-    let mut others: Vec<(f64, u32)> =
-        (0..x.nrows()).filter(|&j| j != i).map(|j| (squared_distance(j), j as u32)).collect();
-    others.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let mut all: Vec<(f64, u32)> = (0..x.nrows()).map(|j| (squared_distance(j), j as u32)).collect();
+    all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    all
+}
+
+/// All points but `i`.
+fn ranked(x: &Array2<f64>, i: usize) -> Vec<(f64, u32)> {
+    let mut others = ranked_from(x, x.row(i));
+    others.retain(|&(_, j)| j != i as u32);
     others
+}
+
+/// For every new point its `k` nearest as (distance, index).
+pub fn query(x: &Array2<f64>, new: &Array2<f64>, k: usize) -> Vec<Vec<(f64, u32)>> {
+    new.rows()
+        .into_iter()
+        .map(|from| ranked_from(x, from)[..k].iter().map(|&(d2, j)| (d2.sqrt(), j)).collect())
+        .collect()
 }
 
 /// For every point its `k` nearest others as (distance, index).

@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use crate::measure::{faithfulness, lower_bound};
     #[pymodule_export]
-    use crate::neighbors::{check_graph, components, nearest, reversed, symmetrized, within};
+    use crate::neighbors::{check_graph, components, nearest, query, reversed, symmetrized, within};
     #[pymodule_export]
     use crate::synthetic::{
         cylinder, fishbowl, gaussian_bump, grid, hemisphere, rotating_ball, s_curve, strip, swiss_roll,
