@@ -12,6 +12,7 @@ _Pointer = npt.NDArray[np.int64]
 _Sample = tuple[_Array, _Array]
 
 __all__ = [
+    "carry",
     "charts",
     "check_graph",
     "components",
@@ -53,6 +54,9 @@ def components(graph: _Graph) -> _Indices: ...
 def charts(
     x: _Matrix, graph: _Graph, n_components: int, include_self: bool, n_jobs: int
 ) -> tuple[_Array, _Array, _Array, _Array]: ...
+def carry(
+    source: _Matrix, target: _Matrix, new: _Matrix, lists: _Indices, k: int, n_jobs: int
+) -> tuple[_Array, _Array]: ...
 def faithfulness(
     x: _Matrix,
     y: _Matrix,

@@ -9,14 +9,16 @@
 //! | [`neighbors`] | who is near whom |
 //! | [`charts`] | what a neighbourhood looks like |
 //! | [`measure`] | how faithful an embedding is |
+//! | [`embed`] | embeddings, and what follows from one |
 //! | [`synthetic`] | data with true coordinates |
 //! | [`linalg`] | small dense kernels |
 //! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |
 //!
-//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`. Results are
+//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure` and `embed`. Results are
 //! the same bits for any number of threads.
 
 pub mod charts;
+pub mod embed;
 pub mod error;
 pub mod linalg;
 pub mod measure;

@@ -212,6 +212,28 @@ pub fn tangent(x: &DMatrix<f64>, d: usize) -> (DMatrix<f64>, Vec<f64>, f64) {
     (chart, extents, rest.norm_squared())
 }
 
+/// Where `new` goes with the listed points, the error, and whether their rotation is decided: whether the
+/// least singular value of S'HT is some share of the largest.
+pub fn carried(
+    source: &Array2<f64>,
+    target: &Array2<f64>,
+    new: ArrayView1<f64>,
+    list: &[usize],
+) -> (DVector<f64>, f64, bool) {
+    let (s, t) = (centered(source, list), centered(target, list));
+    let row = |x: &Array2<f64>, i: usize| DVector::from_fn(x.ncols(), |a, _| x[[i, a]]);
+    // means by way of the first point, which lies at the first row of the centred ones
+    let offset = DVector::from_fn(new.len(), |a, _| new[a] - source[[list[0], a]]) + s.row(0).transpose();
+    let start = row(target, list[0]) - t.row(0).transpose();
+    let (narrows, k) = (source.ncols() >= target.ncols(), list.len() as f64);
+    let (x, y) = if narrows { (&s, &t) } else { (&t, &s) };
+    let (a, _) = best_rotation(x, y);
+    let values = svd(&(x.transpose() * y)).s;
+    let decided = values[values.len() - 1] > 1e-4 * values[0];
+    let image = if narrows { a.transpose() * offset } else { &a * offset };
+    (start + image, ((x - y * a.transpose()).norm_squared() / k).sqrt(), decided)
+}
+
 /// What is said of one neighbourhood.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {

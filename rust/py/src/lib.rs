@@ -3,6 +3,7 @@
 
 mod array;
 mod charts;
+mod embed;
 mod error;
 mod measure;
 mod neighbors;
@@ -17,6 +18,8 @@ mod _core {
     use crate::array::is_matrix;
     #[pymodule_export]
     use crate::charts::charts_py;
+    #[pymodule_export]
+    use crate::embed::carry;
     #[pymodule_export]
     use crate::measure::{faithfulness, lower_bound};
     #[pymodule_export]
