@@ -1,7 +1,7 @@
 """The compiled core: conversion only. The typed, documented face is the package around it."""
 
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ _Sample = tuple[_Array, _Array]
 __all__ = [
     "Refiner",
     "Stopped",
+    "carry",
     "charts",
     "check_graph",
     "components",
@@ -27,8 +28,10 @@ __all__ = [
     "grid",
     "hemisphere",
     "is_matrix",
+    "lay_out",
     "lower_bound",
     "nearest",
+    "query",
     "reversed",
     "rotating_ball",
     "s_curve",
@@ -48,6 +51,7 @@ class _Graph(TypedDict):
 
 class Stopped(RuntimeError): ...
 
+@final
 class Refiner:
     def __new__(
         cls, x: _Matrix, graph: _Graph, n_components: int, objective: str, n_jobs: int
@@ -58,15 +62,36 @@ class Refiner:
     def diagonal(self, graph: _Graph) -> _Array: ...
 
 def is_matrix(array: Any) -> bool: ...
-def nearest(x: _Matrix, k: int, method: str, n_jobs: int) -> tuple[_Pointer | None, _Indices, _Array]: ...
-def within(x: _Matrix, radius: float, method: str, n_jobs: int) -> tuple[_Pointer, _Indices, _Array]: ...
+def nearest(
+    x: _Matrix, k: int, method: str, n_jobs: int, progress: _Progress | None = None
+) -> tuple[_Pointer | None, _Indices, _Array]: ...
+def query(
+    x: _Matrix, new: _Matrix, k: int, method: str, n_jobs: int, progress: _Progress | None = None
+) -> tuple[_Indices, _Array]: ...
+def within(
+    x: _Matrix, radius: float, method: str, n_jobs: int, progress: _Progress | None = None
+) -> tuple[_Pointer, _Indices, _Array]: ...
 def check_graph(graph: _Graph) -> None: ...
 def reversed(graph: _Graph) -> tuple[_Pointer, _Indices]: ...
 def symmetrized(graph: _Graph) -> tuple[_Pointer, _Indices]: ...
 def components(graph: _Graph) -> _Indices: ...
 def charts(
-    x: _Matrix, graph: _Graph, n_components: int, include_self: bool, n_jobs: int
+    x: _Matrix,
+    graph: _Graph,
+    n_components: int,
+    include_self: bool,
+    n_jobs: int,
+    progress: _Progress | None = None,
 ) -> tuple[_Array, _Array, _Array, _Array]: ...
+def carry(
+    source: _Matrix,
+    target: _Matrix,
+    new: _Matrix,
+    lists: _Indices,
+    k: int,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> tuple[_Array, _Array]: ...
 def faithfulness(
     x: _Matrix,
     y: _Matrix,
@@ -75,9 +100,16 @@ def faithfulness(
     centers: _Indices | None,
     per_point: _Array,
     n_jobs: int,
+    progress: _Progress | None = None,
 ) -> dict[str, Any]: ...
 def lower_bound(
-    x: _Matrix, n_components: int, graph: _Graph, include_self: bool, centers: _Indices | None, n_jobs: int
+    x: _Matrix,
+    n_components: int,
+    graph: _Graph,
+    include_self: bool,
+    centers: _Indices | None,
+    n_jobs: int,
+    progress: _Progress | None = None,
 ) -> _Array: ...
 def greedy(
     x: _Matrix,
@@ -91,6 +123,7 @@ def greedy(
     n_jobs: int,
     progress: _Progress | None = None,
 ) -> dict[str, Any]: ...
+def lay_out(embedding: _Array, labels: _Indices) -> _Array: ...
 def cylinder(n: int, height: float, noise: float, seed: int) -> _Sample: ...
 def fishbowl(n: int, stretch: float, rim: float, noise: float, seed: int) -> _Sample: ...
 def gaussian_bump(n: int, noise: float, seed: int) -> _Sample: ...

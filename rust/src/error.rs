@@ -65,6 +65,14 @@ pub enum Error {
         /// How many points there are.
         n: usize,
     },
+    /// More neighbours than there are points.
+    #[error("n_neighbors = {n_neighbors} exceeds the {n} points that there are")]
+    TooManyNeighbors {
+        /// The number of neighbours asked for.
+        n_neighbors: usize,
+        /// How many points there are.
+        n: usize,
+    },
     /// A radius that is negative or not finite.
     #[error("radius = {radius} is not a length: it must be finite and at least 0")]
     BadRadius {
@@ -93,6 +101,18 @@ pub enum Error {
         right: &'static str,
         /// Its rows.
         right_len: usize,
+    },
+    /// Two arguments that must have one dimension disagree.
+    #[error("{left} has {left_dim} columns, but {right} has {right_dim}")]
+    DimensionMismatch {
+        /// One argument.
+        left: &'static str,
+        /// Its columns.
+        left_dim: usize,
+        /// The other.
+        right: &'static str,
+        /// Its columns.
+        right_dim: usize,
     },
     /// A neighbour that is not a point.
     #[error("neighbour {neighbor} of point {point} is out of range: there are {n} points")]

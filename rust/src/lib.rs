@@ -9,12 +9,12 @@
 //! | [`neighbors`] | who is near whom |
 //! | [`charts`] | what a neighbourhood looks like |
 //! | [`measure`] | how faithful an embedding is |
-//! | [`embed`] | embeddings |
+//! | [`embed`] | embeddings, and what follows from one |
 //! | [`synthetic`] | data with true coordinates |
 //! | [`linalg`] | small dense kernels |
 //! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |
 //!
-//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, `measure`, `embed`. Results are
+//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`, then `embed`. Results are
 //! the same bits for any number of threads.
 
 pub mod charts;
@@ -31,5 +31,5 @@ pub mod synthetic;
 
 pub use error::{Error, Result};
 pub use monitor::{Monitor, Unmonitored};
-pub use neighbors::{Knn, Neighborhoods, Search};
+pub use neighbors::{Found, Knn, Neighborhoods, Search};
 pub use points::Points;

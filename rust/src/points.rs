@@ -93,6 +93,19 @@ impl<'a> Points<'a> {
         self.shape().1
     }
 
+    /// The same points for a shorter time, where two arrays must be borrowed for the same: lifetimes in
+    /// views do not shorten by themselves.
+    pub(crate) fn reborrow<'b>(self) -> Points<'b>
+    where
+        'a: 'b,
+    {
+        let values = match self.values {
+            Values::F32(view) => Values::F32(view.reborrow()),
+            Values::F64(view) => Values::F64(view.reborrow()),
+        };
+        Points { values }
+    }
+
     /// The points as arrays where they lie, if they are contiguous f64 of dimension `Q`.
     pub(crate) fn rows<const Q: usize>(&self) -> Option<&'a [[f64; Q]]> {
         match self.values {

@@ -5,6 +5,7 @@ use proptest::test_runner::{Config, RngSeed};
 
 mod charts;
 mod clouds;
+mod embed;
 mod graph;
 mod linalg;
 mod measure;

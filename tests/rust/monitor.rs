@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::Array2;
-use unbend::{Error, Monitor, Points, Result, Search, Unmonitored, charts, measure, neighbors};
+use unbend::{Error, Monitor, Points, Result, Search, Unmonitored, charts, embed, measure, neighbors};
 
 use crate::clouds::*;
 use crate::on_threads;
@@ -53,6 +53,21 @@ fn jobs() -> Vec<(&'static str, &'static str, usize, Job)> {
             neighbors::within(&points, 0.05, search, monitor).map(|_| ())
         })
     };
+    let asked = |x: Array2<f64>, new: Array2<f64>, search: Search| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let points = |x| Points::new("X", x, &Unmonitored);
+            neighbors::query(&points(x.view())?, &points(new.view())?, 8, search, monitor).map(|_| ())
+        })
+    };
+    let carried = |n: usize| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let (x, y) = (gaussian(n, 20, 76), gaussian(n, 2, 77));
+            let (x, y) =
+                (Points::new("X", x.view(), &Unmonitored)?, Points::new("Y", y.view(), &Unmonitored)?);
+            let lists: Vec<u32> = (0..8 * n as u32).map(|at| (at / 8 + at % 8 + 1) % n as u32).collect();
+            embed::carry(&x, &y, &x, &lists, 8, monitor).map(|_| ())
+        })
+    };
     let on_graph =
         |n: usize, f: fn(&Points, &Points, &unbend::Neighborhoods, &dyn Monitor) -> Result<()>| -> Job {
             Box::new(move |monitor: &dyn Monitor| {
@@ -72,6 +87,15 @@ fn jobs() -> Vec<(&'static str, &'static str, usize, Job)> {
         ("nearest, blocked", "neighbors", 2100, search(wide(), 8, Search::Blocked)),
         ("nearest, blocked, copies", "neighbors", 2100, search(copies(), 8, Search::Blocked)),
         ("nearest, auto", "neighbors", 40_000, search(gaussian(40_000, 5, 74), 8, Search::Auto)),
+        ("query, tree", "neighbors", 40_000, asked(narrow(), gaussian(40_000, 3, 78), Search::Tree)),
+        ("query, blocked", "neighbors", 2100, asked(wide(), gaussian(2100, 20, 79), Search::Blocked)),
+        (
+            "query, auto",
+            "neighbors",
+            40_000,
+            asked(gaussian(40_000, 5, 74), gaussian(40_000, 5, 80), Search::Auto),
+        ),
+        ("carry", "carry", 6000, carried(6000)),
         ("within, tree", "neighbors", 40_000, radius(narrow(), Search::Tree)),
         ("within, blocked", "neighbors", 2100, radius(wide(), Search::Blocked)),
         (

@@ -5,22 +5,36 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1};
 use unbend::Neighborhoods;
 
-/// All points but `i` as (squared distance, index), in this order.
-fn ranked(x: &Array2<f64>, i: usize) -> Vec<(f64, u32)> {
+/// All points as (squared distance from `from`, index), in this order.
+fn ranked_from(x: &Array2<f64>, from: ArrayView1<f64>) -> Vec<(f64, u32)> {
     let squared_distance = |j: usize| {
         let mut d2 = 0.0;
         for a in 0..x.ncols() {
-            d2 += (x[[i, a]] - x[[j, a]]) * (x[[i, a]] - x[[j, a]]);
+            d2 += (from[a] - x[[j, a]]) * (from[a] - x[[j, a]]);
         }
         d2
     };
-    let mut others: Vec<(f64, u32)> =
-        (0..x.nrows()).filter(|&j| j != i).map(|j| (squared_distance(j), j as u32)).collect();
-    others.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let mut all: Vec<(f64, u32)> = (0..x.nrows()).map(|j| (squared_distance(j), j as u32)).collect();
+    all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    all
+}
+
+/// All points but `i`.
+fn ranked(x: &Array2<f64>, i: usize) -> Vec<(f64, u32)> {
+    let mut others = ranked_from(x, x.row(i));
+    others.retain(|&(_, j)| j != i as u32);
     others
+}
+
+/// For every new point its `k` nearest as (distance, index).
+pub fn query(x: &Array2<f64>, new: &Array2<f64>, k: usize) -> Vec<Vec<(f64, u32)>> {
+    new.rows()
+        .into_iter()
+        .map(|from| ranked_from(x, from)[..k].iter().map(|&(d2, j)| (d2.sqrt(), j)).collect())
+        .collect()
 }
 
 /// For every point its `k` nearest others as (distance, index).
@@ -196,6 +210,28 @@ pub fn tangent(x: &DMatrix<f64>, d: usize) -> (DMatrix<f64>, Vec<f64>, f64) {
         extents[j] = s[j];
     }
     (chart, extents, rest.norm_squared())
+}
+
+/// Where `new` goes with the listed points, the error, and whether their rotation is decided: whether the
+/// least singular value of S'HT is some share of the largest.
+pub fn carried(
+    source: &Array2<f64>,
+    target: &Array2<f64>,
+    new: ArrayView1<f64>,
+    list: &[usize],
+) -> (DVector<f64>, f64, bool) {
+    let (s, t) = (centered(source, list), centered(target, list));
+    let row = |x: &Array2<f64>, i: usize| DVector::from_fn(x.ncols(), |a, _| x[[i, a]]);
+    // means by way of the first point, which lies at the first row of the centred ones
+    let offset = DVector::from_fn(new.len(), |a, _| new[a] - source[[list[0], a]]) + s.row(0).transpose();
+    let start = row(target, list[0]) - t.row(0).transpose();
+    let (narrows, k) = (source.ncols() >= target.ncols(), list.len() as f64);
+    let (x, y) = if narrows { (&s, &t) } else { (&t, &s) };
+    let (a, _) = best_rotation(x, y);
+    let values = svd(&(x.transpose() * y)).s;
+    let decided = values[values.len() - 1] > 1e-4 * values[0];
+    let image = if narrows { a.transpose() * offset } else { &a * offset };
+    (start + image, ((x - y * a.transpose()).norm_squared() / k).sqrt(), decided)
 }
 
 /// What is said of one neighbourhood.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ndarray::{Array2, ArrayView2, Axis};
 use proptest::prelude::*;
 use unbend::points::Values;
-use unbend::{Error, Knn, Points, Search, Unmonitored, neighbors};
+use unbend::{Error, Found, Knn, Points, Search, Unmonitored, neighbors};
 
 use crate::clouds::*;
 use crate::{cases, naive, on_threads};
@@ -24,6 +24,10 @@ fn within<'a>(x: impl Into<Values<'a>>, radius: f64, search: Search) -> Knn {
     neighbors::within(&points(x), radius, search, &Unmonitored).unwrap()
 }
 
+fn query<'a>(x: impl Into<Values<'a>>, new: impl Into<Values<'a>>, k: usize, search: Search) -> Found {
+    neighbors::query(&points(x), &points(new), k, search, &Unmonitored).unwrap()
+}
+
 /// (distance, index) for every point.
 fn rows(knn: &Knn) -> Rows {
     let graph = &knn.neighborhoods;
@@ -39,7 +43,12 @@ fn searches(q: usize) -> &'static [Search] {
 /// The same neighbours in the same order. Distances have the same bits as long as all sum dimension after
 /// dimension; wide data are summed in lanes.
 fn assert_same(found: &Knn, expected: &Rows, q: usize, what: &str) {
-    for (i, (found, expected)) in rows(found).iter().zip(expected).enumerate() {
+    assert_same_rows(&rows(found), expected, q, what);
+}
+
+fn assert_same_rows(found: &Rows, expected: &Rows, q: usize, what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
         let ids = |row: &[(f64, u32)]| row.iter().map(|&(_, j)| j).collect::<Vec<_>>();
         assert_eq!(ids(found), ids(expected), "neighbours of point {i}: {what}");
         for (&(found, _), &(expected, _)) in found.iter().zip(expected) {
@@ -48,7 +57,48 @@ fn assert_same(found: &Knn, expected: &Rows, q: usize, what: &str) {
             assert!(off <= allowed, "point {i}: {found:e}, not {expected:e}: {what}");
         }
     }
-    assert_eq!(found.neighborhoods.len(), expected.len());
+}
+
+fn assert_found(found: &Found, expected: &Rows, q: usize, what: &str) {
+    let pairs: Vec<_> = found.distances.iter().copied().zip(found.indices.iter().copied()).collect();
+    assert_eq!(found.indices.len(), found.distances.len(), "{what}");
+    assert_same_rows(&pairs.chunks(found.k).map(<[_]>::to_vec).collect(), expected, q, what);
+}
+
+/// A new point like the others, copies of them, and some far away.
+fn strangers(x: &Array2<f64>, kind: Cloud, m: usize, seed: u64) -> Array2<f64> {
+    let mut new = double(kind, m, x.ncols(), seed);
+    for i in (0..m).step_by(3) {
+        new.row_mut(i).assign(&x.row(i * 7 % x.nrows()));
+    }
+    new
+}
+
+fn check_query(kind: Cloud, [n, m, q]: [usize; 3], k: usize, seed: u64) {
+    let x = double(kind, n, q, seed);
+    let new = strangers(&x, kind, m, seed + 2);
+    // extremes of double precision do not fit into single precision
+    let clamp = |x: &Array2<f64>| x.mapv(|v| v.clamp(-1e37, 1e37) as f32);
+    let (x_single, new_single) = (clamp(&x), clamp(&new));
+    let (x_wide, new_wide) = (x_single.mapv(f64::from), new_single.mapv(f64::from));
+    let expected = [
+        naive::query(&x, &new, k),
+        naive::query(&x_wide, &new, k),
+        naive::query(&x, &new_wide, k),
+        naive::query(&x_wide, &new_wide, k),
+    ];
+    for &search in searches(q) {
+        let what = format!("{kind:?}, n = {n}, m = {m}, q = {q}, k = {k}, seed = {seed}, {search:?}");
+        let found = [
+            query(x.view(), new.view(), k, search),
+            neighbors::query(&points(x_single.view()), &points(new.view()), k, search, &Unmonitored).unwrap(),
+            neighbors::query(&points(x.view()), &points(new_single.view()), k, search, &Unmonitored).unwrap(),
+            query(x_single.view(), new_single.view(), k, search),
+        ];
+        for (types, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert_found(found, expected, q, &format!("{what}, types {types}"));
+        }
+    }
 }
 
 fn check_nearest(kind: Cloud, n: usize, q: usize, k: usize, seed: u64) {
@@ -133,6 +183,20 @@ proptest! {
     }
 
     #[test]
+    fn query_is_the_double_loop(
+        kind in proptest::sample::select(&CLOUDS[..]),
+        n in 1usize..600,
+        m in 1usize..200,
+        q in 1usize..=40,
+        share in 0.0..1.0f64,
+        seed in 0u64..1000,
+    ) {
+        // small k mostly, up to n
+        let k = 1 + ((n - 1) as f64 * share.powi(4)).round() as usize;
+        check_query(kind, [n, m, q], k, seed);
+    }
+
+    #[test]
     fn within_is_the_double_loop(
         kind in proptest::sample::select(vec![Cloud::Normal, Cloud::Grid, Cloud::Duplicates, Cloud::Outlier]),
         n in 1usize..500,
@@ -171,6 +235,96 @@ fn every_other_point_can_be_asked_for() {
             check_nearest(kind, n, q, n - 1, 13);
         }
     }
+}
+
+#[test]
+fn query_is_the_double_loop_on_every_cloud() {
+    for kind in CLOUDS {
+        for q in (1..=20).chain([60, 300]) {
+            check_query(kind, [60, 40, q], 5, 40);
+        }
+        for size in [[1, 1, 2], [1, 50, 30], [33, 1, 5], [513, 70, 3], [70, 513, 18], [520, 530, 20]] {
+            check_query(kind, size, 12.min(size[0]), 41);
+        }
+    }
+}
+
+#[test]
+fn every_point_can_be_asked_for() {
+    for kind in [Cloud::Normal, Cloud::Grid, Cloud::AllEqual] {
+        for size in [[1, 1, 1], [2, 40, 30], [40, 33, 2], [40, 40, 30], [530, 33, 3], [530, 40, 18]] {
+            check_query(kind, size, size[0], 42);
+        }
+    }
+}
+
+/// A point that asks for its neighbours as if it were new finds itself, and else the others.
+#[test]
+fn a_query_of_the_points_themselves_is_the_search_with_themselves() {
+    for kind in CLOUDS {
+        for q in [2, 9, 20] {
+            let x = double(kind, 300, q, 43);
+            for &search in searches(q) {
+                let (with, without) = (query(x.view(), x.view(), 9, search), nearest(x.view(), 8, search));
+                for i in 0..300 {
+                    let found = &with.indices[i * 9..][..9];
+                    let mut others = found.to_vec();
+                    others.retain(|&j| j as usize != i);
+                    others.truncate(8); // among many copies it may not be the first
+                    let what = format!("{kind:?}, q = {q}, {search:?}, point {i}");
+                    assert_eq!(others, without.neighborhoods.of(i), "{what}");
+                    assert_eq!(with.distances[i * 9], 0.0, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_does_not_depend_on_layout_or_threads() {
+    for (kind, q) in [(Cloud::Normal, 3), (Cloud::Duplicates, 8), (Cloud::Grid, 20), (Cloud::Outlier, 40)] {
+        let (x, new) = (double(kind, 1300, q, 44), double(kind, 1100, q, 45));
+        let (turned, larger) = (fortran(&x), spread_out(&new, f64::NAN));
+        for &search in searches(q) {
+            let alone = on_threads(1, || query(x.view(), new.view(), 7, search));
+            for threads in [2, 8] {
+                let found = on_threads(threads, || query(turned.view(), spread_out_view(&larger), 7, search));
+                assert!(found == alone, "{kind:?}, q = {q}, {search:?}, {threads} threads");
+            }
+        }
+    }
+}
+
+/// Many points and few that ask, so that a leaf of those spans much of the tree, and the other way round.
+#[test]
+fn both_searches_answer_alike_on_larger_data() {
+    for (n, m, q) in [(20_000, 100, 2), (20_000, 100, 5), (300, 9000, 3)] {
+        for kind in [Cloud::Normal, Cloud::Duplicates] {
+            let (x, new) = (double(kind, n, q, 46), gaussian(m, q, 47) * 3.0);
+            let found = |search| query(x.view(), new.view(), 10, search);
+            assert!(found(Search::Tree) == found(Search::Blocked), "{kind:?}, n = {n}, m = {m}, q = {q}");
+        }
+    }
+}
+
+#[test]
+fn bad_queries_are_refused() {
+    let (narrow, wide) = (gaussian(10, 2, 48), gaussian(7, 20, 49));
+    let refused = |x: &Array2<f64>, new: &Array2<f64>, k, search| {
+        neighbors::query(&points(x.view()), &points(new.view()), k, search, &Unmonitored).unwrap_err()
+    };
+    for x in [&narrow, &wide] {
+        let n = x.nrows();
+        assert_eq!(refused(x, x, 0, Search::Auto), Error::NoNeighbors);
+        for k in [n + 1, usize::MAX] {
+            let error = refused(x, x, k, Search::Auto);
+            assert_eq!(error, Error::TooManyNeighbors { n_neighbors: k, n });
+            assert_eq!(error.to_string(), format!("n_neighbors = {k} exceeds the {n} points that there are"));
+        }
+    }
+    let error = refused(&narrow, &wide, 3, Search::Auto);
+    assert_eq!(error.to_string(), "new has 20 columns, but X has 2");
+    assert!(matches!(refused(&wide, &wide, 3, Search::Tree), Error::OutOfRange { value: 20.0, .. }));
 }
 
 #[test]

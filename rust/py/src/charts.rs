@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 use unbend::{Monitor, charts};
 
 use crate::array::{Graph, Matrix, points};
-use crate::run::run;
+use crate::run::{Progress, run_reporting};
 
 type Flat<'py> = Bound<'py, PyArray1<f64>>;
 
 /// Flat (bases, charts, singular values, residual fractions) of all neighbourhoods.
 #[pyfunction]
-#[pyo3(name = "charts")]
+#[pyo3(name = "charts", signature = (x, graph, n_components, include_self, n_jobs, progress=None))]
 pub fn charts_py<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
@@ -19,9 +19,10 @@ pub fn charts_py<'py>(
     n_components: usize,
     include_self: bool,
     n_jobs: usize,
+    progress: Progress,
 ) -> PyResult<(Flat<'py>, Flat<'py>, Flat<'py>, Flat<'py>)> {
     let (values, neighborhoods) = (x.values(), graph.neighborhoods()?);
-    let c = run(py, n_jobs, |m: &dyn Monitor| {
+    let c = run_reporting(py, n_jobs, progress, |m: &dyn Monitor| {
         charts::charts(&points("X", values, m)?, &neighborhoods, n_components, include_self, m)
     })?;
     let flat = |v: Vec<f64>| v.into_pyarray(py);

@@ -1,10 +1,11 @@
 //! The border between Python and the core: every function converts, calls and converts.
 #![allow(missing_docs)] // the stubs in `_core.pyi` document this module
+#![allow(clippy::too_many_arguments)] // they are the keywords of one function of the face
 
 mod array;
 mod charts;
+mod embed;
 mod error;
-mod greedy;
 mod measure;
 mod neighbors;
 mod refine;
@@ -20,11 +21,11 @@ mod _core {
     #[pymodule_export]
     use crate::charts::charts_py;
     #[pymodule_export]
-    use crate::greedy::greedy;
+    use crate::embed::{carry, greedy, lay_out};
     #[pymodule_export]
     use crate::measure::{faithfulness, lower_bound};
     #[pymodule_export]
-    use crate::neighbors::{check_graph, components, nearest, reversed, symmetrized, within};
+    use crate::neighbors::{check_graph, components, nearest, query, reversed, symmetrized, within};
     #[pymodule_export]
     use crate::refine::Refiner;
     #[pymodule_export]

@@ -7,12 +7,11 @@ use unbend::Monitor;
 use unbend::measure::{self, FaithfulnessParams, Means};
 
 use crate::array::{Graph, Matrix, points};
-use crate::run::run;
+use crate::run::{Progress, run_reporting};
 
 /// A dict of the means. The numbers of each neighbourhood go to `per_point`, a row for each field.
 #[pyfunction]
-#[pyo3(signature = (x, y, graph, include_self, centers, per_point, n_jobs))]
-#[allow(clippy::too_many_arguments)] // keywords of one function of the face
+#[pyo3(signature = (x, y, graph, include_self, centers, per_point, n_jobs, progress=None))]
 pub fn faithfulness<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
@@ -22,6 +21,7 @@ pub fn faithfulness<'py>(
     centers: Option<PyReadonlyArray1<'py, u32>>,
     mut per_point: PyReadwriteArray2<'py, f64>,
     n_jobs: usize,
+    progress: Progress,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y, neighborhoods) = (x.values(), y.values(), graph.neighborhoods()?);
     let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
@@ -29,7 +29,7 @@ pub fn faithfulness<'py>(
     let work = |m: &dyn Monitor| {
         measure::faithfulness_into(&points("X", x, m)?, &points("Y", y, m)?, &neighborhoods, params, flat, m)
     };
-    to_dict(py, &run(py, n_jobs, work)?)
+    to_dict(py, &run_reporting(py, n_jobs, progress, work)?)
 }
 
 fn to_dict<'py>(py: Python<'py>, m: &Means) -> PyResult<Bound<'py, PyDict>> {
@@ -51,7 +51,7 @@ fn to_dict<'py>(py: Python<'py>, m: &Means) -> PyResult<Bound<'py, PyDict>> {
 
 /// The bound of each neighbourhood measured.
 #[pyfunction]
-#[pyo3(signature = (x, n_components, graph, include_self, centers, n_jobs))]
+#[pyo3(signature = (x, n_components, graph, include_self, centers, n_jobs, progress=None))]
 pub fn lower_bound<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
@@ -60,11 +60,12 @@ pub fn lower_bound<'py>(
     include_self: bool,
     centers: Option<PyReadonlyArray1<'py, u32>>,
     n_jobs: usize,
+    progress: Progress,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (x, neighborhoods) = (x.values(), graph.neighborhoods()?);
     let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
     let params = FaithfulnessParams { include_self, centers };
     let work =
         |m: &dyn Monitor| measure::lower_bound(&points("X", x, m)?, n_components, &neighborhoods, params, m);
-    Ok(run(py, n_jobs, work)?.into_pyarray(py))
+    Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
 }

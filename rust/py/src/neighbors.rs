@@ -2,12 +2,15 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use unbend::{Knn, Monitor, Neighborhoods, Search, neighbors};
+use unbend::{Found, Knn, Monitor, Neighborhoods, Search, neighbors};
 
 use crate::array::{Graph, Matrix, points};
-use crate::run::run;
+use crate::run::{Progress, run, run_reporting};
 
 type Parts<'py> = (Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
+/// Indices and distances.
+type Answers<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 
 fn parts(py: Python<'_>, knn: Knn) -> Parts<'_> {
     let (indptr, indices) = knn.neighborhoods.into_parts();
@@ -24,30 +27,54 @@ fn search(name: &str) -> Search {
 
 /// (None, indices, distances) of the `k` nearest others.
 #[pyfunction]
+#[pyo3(signature = (x, k, method, n_jobs, progress=None))]
 pub fn nearest<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
     k: usize,
     method: &str,
     n_jobs: usize,
+    progress: Progress,
 ) -> PyResult<Parts<'py>> {
     let (values, search) = (x.values(), search(method));
     let work = |m: &dyn Monitor| neighbors::nearest(&points("X", values, m)?, k, search, m);
-    Ok(parts(py, run(py, n_jobs, work)?))
+    Ok(parts(py, run_reporting(py, n_jobs, progress, work)?))
+}
+
+/// (indices, distances) of the `k` nearest rows of `x` for every new point.
+#[pyfunction]
+#[pyo3(signature = (x, new, k, method, n_jobs, progress=None))]
+pub fn query<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    new: Matrix<'py>,
+    k: usize,
+    method: &str,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<Answers<'py>> {
+    let (values, asking, search) = (x.values(), new.values(), search(method));
+    let work = |m: &dyn Monitor| {
+        neighbors::query(&points("X", values, m)?, &points("new", asking, m)?, k, search, m)
+    };
+    let Found { indices, distances, .. } = run_reporting(py, n_jobs, progress, work)?;
+    Ok((indices.into_pyarray(py), distances.into_pyarray(py)))
 }
 
 /// (indptr, indices, distances) of all others within `radius`.
 #[pyfunction]
+#[pyo3(signature = (x, radius, method, n_jobs, progress=None))]
 pub fn within<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
     radius: f64,
     method: &str,
     n_jobs: usize,
+    progress: Progress,
 ) -> PyResult<Parts<'py>> {
     let (values, search) = (x.values(), search(method));
     let work = |m: &dyn Monitor| neighbors::within(&points("X", values, m)?, radius, search, m);
-    Ok(parts(py, run(py, n_jobs, work)?))
+    Ok(parts(py, run_reporting(py, n_jobs, progress, work)?))
 }
 
 /// Raises if the graph is not valid.

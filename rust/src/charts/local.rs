@@ -138,6 +138,17 @@ impl Local {
         }
     }
 
+    /// Expresses a vector of the data in the coordinates used, without its part outside their span.
+    pub fn narrow(&self, wide: &[f64], narrow: &mut [f64]) {
+        if self.basis.is_empty() {
+            narrow.copy_from_slice(wide);
+            return;
+        }
+        for (axis, coordinate) in self.basis.chunks_exact(wide.len()).zip(narrow) {
+            *coordinate = dot(axis, wide);
+        }
+    }
+
     /// Expresses a vector of the coordinates used in those of the data.
     pub fn widen(&self, narrow: &[f64], wide: &mut [f64]) {
         if self.basis.is_empty() {

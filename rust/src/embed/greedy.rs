@@ -286,7 +286,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
 
     /// Embeds one more neighbourhood; says whether there was one.
     fn advance(&mut self) -> Result<bool> {
-        if self.trace.steps % STEPS == 0 {
+        if self.trace.steps.is_multiple_of(STEPS) {
             self.monitor.check()?;
         }
         let (placed, counts) = (&self.placed, &self.counts);
@@ -337,7 +337,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         self.trace.steps += 1;
         self.trace.overlap += self.fit.size;
         self.place_rest(j, undecided);
-        if self.trace.steps % STEPS == 0 {
+        if self.trace.steps.is_multiple_of(STEPS) {
             self.monitor.progress(STAGE, self.done.load(Ordering::Relaxed), self.total);
         }
     }

@@ -1,8 +1,12 @@
-//! Embeddings that show every neighbourhood moved and rotated, not stretched.
+//! Embeddings that show every neighbourhood moved and rotated, not stretched, and what follows from one.
 
+mod carry;
 mod frontier;
 mod greedy;
+mod layout;
 mod refine;
 
+pub use carry::{Carried, carry};
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
+pub use layout::lay_out;
 pub use refine::{Frames, Objective, Refiner};

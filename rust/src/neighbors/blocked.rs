@@ -5,9 +5,10 @@
 //! than it needs; their distances are recomputed exactly. The rounding of the products is bounded, so
 //! a point either has a proof that nothing else can be among its neighbours, or goes into a second
 //! sweep in double precision that looks at everything the bound cannot exclude. The result is that of
-//! the double loop, to the last bit.
+//! the double loop, to the last bit. New points that ask for their neighbours are blocks of their own.
 //!
-//! Cost: about n^2 q / 2 multiplications, O(n k) memory and two blocks for each thread.
+//! Cost: about n^2 q / 2 multiplications, or m n q for m new points, O(n k) memory and two blocks for
+//! each thread.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,8 +16,8 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, LinalgScalar};
 use rayon::prelude::*;
 
-use super::candidates::{Candidates, Collector, Within};
-use super::{Knn, Neighborhoods};
+use super::candidates::{Candidates, Collector, NOBODY, Within};
+use super::{Found, Knn, Neighborhoods};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::points::{Coordinate, Points};
@@ -34,17 +35,22 @@ trait Precision: LinalgScalar + Coordinate {
     /// Half the distance from 1 to the next number.
     const UNIT: f64;
 
+    /// The smallest number of full precision: what a product or a square below it may lose.
+    const LEAST: f64;
+
     fn rounded(value: f64) -> Self;
 
-    /// A bound of the error of a computed squared distance, over |x|^2 + |y|^2, in dimension `dim`:
-    /// dim roundings in the product, and a few more for the entries, the norms and the sums.
-    fn error(dim: usize) -> f64 {
-        1.1 * (dim + 16) as f64 * Self::UNIT
+    /// A bound of the error of a computed squared distance in dimension `dim`, where |x|^2 + |y|^2 is
+    /// `norms`: dim roundings in the product, and a few more for the entries, the norms and the sums.
+    fn error(dim: usize, norms: f64) -> f64 {
+        let roundings = (dim + 16) as f64;
+        1.1 * roundings * Self::UNIT * norms + 4.0 * roundings * Self::LEAST
     }
 }
 
 impl Precision for f32 {
     const UNIT: f64 = f32::EPSILON as f64 / 2.0;
+    const LEAST: f64 = f32::MIN_POSITIVE as f64;
 
     fn rounded(value: f64) -> Self {
         value as f32
@@ -53,6 +59,7 @@ impl Precision for f32 {
 
 impl Precision for f64 {
     const UNIT: f64 = f64::EPSILON / 2.0;
+    const LEAST: f64 = f64::MIN_POSITIVE;
 
     fn rounded(value: f64) -> Self {
         value
@@ -60,10 +67,18 @@ impl Precision for f64 {
 }
 
 /// The `k` nearest others of every point; ties go to the lower index.
-pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Knn> {
-    let n = points.len();
-    let frame = Frame::of(points, monitor)?;
-    let proposals = propose(&frame, k, monitor)?;
+pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Found> {
+    search(&Frame::of(points, None, monitor)?, k, monitor)
+}
+
+/// The `k` nearest of `points` for every new point; ties go to the lower index.
+pub fn query(points: &Points, new: &Points, k: usize, monitor: &dyn Monitor) -> Result<Found> {
+    search(&Frame::of(&points.reborrow(), Some(&new.reborrow()), monitor)?, k, monitor)
+}
+
+fn search(frame: &Frame, k: usize, monitor: &dyn Monitor) -> Result<Found> {
+    let n = frame.asking().len();
+    let proposals = propose(frame, k, monitor)?;
     let mut found: Vec<(Candidates, bool)> = proposals
         .into_par_iter()
         .enumerate()
@@ -75,7 +90,7 @@ pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Knn> 
     let open: Vec<u32> = (0..n as u32).filter(|&i| !found[i as usize].1).collect();
     let lists =
         open.iter().map(|&i| std::mem::replace(&mut found[i as usize].0, Candidates::new(1))).collect();
-    for (&i, list) in open.iter().zip(recheck(&frame, &open, lists, "neighbors in doubt", monitor)?) {
+    for (&i, list) in open.iter().zip(recheck(frame, &open, lists, "neighbors in doubt", monitor)?) {
         found[i as usize].0 = list;
     }
     let mut indices = Vec::with_capacity(n * k);
@@ -84,12 +99,12 @@ pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Knn> 
         indices.push(id);
         distances.push(d2.sqrt());
     }
-    Ok(Knn { neighborhoods: Neighborhoods::fixed(k, indices), distances })
+    Ok(Found { k, indices, distances })
 }
 
 /// All others within `radius` of every point, nearest first.
 pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
-    let frame = Frame::of(points, monitor)?;
+    let frame = Frame::of(points, None, monitor)?;
     let all: Vec<u32> = (0..points.len() as u32).collect();
     let lists = all.iter().map(|&i| Within::of(i, radius)).collect();
     let lists = recheck(&frame, &all, lists, STAGE, monitor)?;
@@ -104,13 +119,15 @@ pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn
 /// Coordinates in which products lose least: centred, and scaled so that no square overflows.
 struct Frame<'a> {
     points: Points<'a>,
+    /// Who asks for neighbours, if not the points for each other.
+    new: Option<Points<'a>>,
     mean: Vec<f64>,
     /// A power of two, so that scaling is exact.
     scale: f64,
 }
 
 impl<'a> Frame<'a> {
-    fn of(points: &Points<'a>, monitor: &dyn Monitor) -> Result<Self> {
+    fn of(points: &Points<'a>, new: Option<&Points<'a>>, monitor: &dyn Monitor) -> Result<Self> {
         let (n, q) = (points.len(), points.dim());
         let mut mean = vec![0.0; q];
         let mut row = vec![0.0; q];
@@ -122,24 +139,31 @@ impl<'a> Frame<'a> {
             mean.iter_mut().zip(&row).for_each(|(m, v)| *m += v / n as f64);
         }
         let mut largest = 0.0f64;
-        for i in 0..n {
-            if i % BLOCK == 0 {
-                monitor.check()?;
+        for points in std::iter::once(points).chain(new) {
+            for i in 0..points.len() {
+                if i % BLOCK == 0 {
+                    monitor.check()?;
+                }
+                points.copy_row(i, &mut row);
+                largest = row.iter().zip(&mean).fold(largest, |l, (v, m)| l.max((v - m).abs()));
             }
-            points.copy_row(i, &mut row);
-            largest = row.iter().zip(&mean).fold(largest, |l, (v, m)| l.max((v - m).abs()));
         }
         let scale = if largest > 0.0 { (-largest.log2().ceil()).clamp(-1000.0, 1000.0).exp2() } else { 1.0 };
-        Ok(Frame { points: *points, mean, scale })
+        Ok(Frame { points: *points, new: new.copied(), mean, scale })
     }
 
-    fn blocks(&self) -> usize {
-        self.points.len().div_ceil(BLOCK)
+    fn asking(&self) -> &Points<'a> {
+        self.new.as_ref().unwrap_or(&self.points)
     }
 
-    fn ids(&self, block: usize) -> Vec<u32> {
-        let start = block * BLOCK;
-        (start as u32..(start + BLOCK).min(self.points.len()) as u32).collect()
+    /// Whom the point `id` of those that ask must not find.
+    fn own(&self, id: u32) -> u32 {
+        if self.new.is_some() { NOBODY } else { id }
+    }
+
+    /// How many there are to be found.
+    fn others(&self) -> usize {
+        self.points.len() - usize::from(self.new.is_none())
     }
 
     /// A squared distance in this frame, rounded up by what squares lose when they underflow.
@@ -147,14 +171,14 @@ impl<'a> Frame<'a> {
         (d2 + f64::MIN_POSITIVE * self.points.dim() as f64) * self.scale * self.scale
     }
 
-    /// The points `ids` in this frame and this precision.
-    fn block<T: Precision>(&self, ids: Vec<u32>) -> Block<T> {
+    /// The points `ids` of `points` in this frame and this precision.
+    fn block<T: Precision>(&self, points: &Points, ids: Vec<u32>) -> Block<T> {
         let q = self.points.dim();
         let mut row = vec![0.0; q];
         let mut values = Array2::from_elem((ids.len(), q), T::default());
         let mut norms = Vec::with_capacity(ids.len());
         for (&id, mut out) in ids.iter().zip(values.rows_mut()) {
-            self.points.copy_row(id as usize, &mut row);
+            points.copy_row(id as usize, &mut row);
             let mut norm = 0.0;
             for ((o, v), m) in out.iter_mut().zip(&row).zip(&self.mean) {
                 *o = T::rounded((v - m) * self.scale);
@@ -171,10 +195,10 @@ impl<'a> Frame<'a> {
     fn decide(&self, i: usize, proposed: &Proposed, k: usize) -> (Candidates, bool) {
         let q = self.points.dim();
         let (mut own, mut other) = (vec![0.0; q], vec![0.0; q]);
-        self.points.copy_row(i, &mut own);
+        self.asking().copy_row(i, &mut own);
         let mut list = Candidates::new(k);
-        list.restart(i as u32);
-        for (_, id) in proposed.list.sorted().filter(|&(_, id)| id != u32::MAX) {
+        list.restart(self.own(i as u32));
+        for (_, id) in proposed.list.sorted().filter(|&(_, id)| id != NOBODY) {
             self.points.copy_row(id as usize, &mut other);
             list.offer(squared_distance(&own, &other), id);
         }
@@ -183,10 +207,19 @@ impl<'a> Frame<'a> {
         let needed = self.scaled(list.bound());
         let farthest = proposed.list.bound();
         let reach = proposed.norm.sqrt() + needed.sqrt();
-        let slack = f32::error(q) * (proposed.norm + reach * reach);
-        let complete = proposed.list.sorted().any(|(_, id)| id == u32::MAX); // it kept all there are
+        let slack = f32::error(q, proposed.norm + reach * reach);
+        let complete = proposed.list.room() == self.others(); // it kept all there are
         (list, complete || farthest - slack > needed * (1.0 + 1e-9))
     }
+}
+
+fn blocks(points: &Points) -> usize {
+    points.len().div_ceil(BLOCK)
+}
+
+fn ids(points: &Points, block: usize) -> Vec<u32> {
+    let start = block * BLOCK;
+    (start as u32..(start + BLOCK).min(points.len()) as u32).collect()
 }
 
 /// Some points, ready to be multiplied.
@@ -225,40 +258,43 @@ impl Shelf {
 
 /// For every point the `k` nearest by single-precision products, and a few more.
 fn propose(frame: &Frame, k: usize, monitor: &dyn Monitor) -> Result<Vec<Proposed>> {
-    let keep = (k + SPARE).min(frame.points.len() - 1);
-    let blocks = frame.blocks();
-    let shelves: Vec<Mutex<Shelf>> = (0..blocks)
+    let keep = (k + SPARE).min(frame.others());
+    let (points, asking, own) = (&frame.points, frame.asking(), frame.new.is_none());
+    let shelves: Vec<Mutex<Shelf>> = (0..blocks(asking))
         .into_par_iter()
-        .map(|b| {
-            let block = frame.block::<f32>(frame.ids(b));
+        .map(|a| {
+            let block = frame.block::<f32>(asking, ids(asking, a));
             let proposed: Vec<_> = block
                 .ids
                 .iter()
                 .zip(&block.norms)
                 .map(|(&id, &norm)| {
                     let mut list = Candidates::new(keep);
-                    list.restart(id);
+                    list.restart(frame.own(id));
                     Proposed { list, norm: norm.into() }
                 })
                 .collect();
             Mutex::new(Shelf { threshold: vec![f32::MAX; proposed.len()], proposed })
         })
         .collect();
-    let pairs: Vec<(usize, usize)> = (0..blocks).flat_map(|a| (a..blocks).map(move |b| (a, b))).collect();
+    // points that ask for each other need every pair of blocks once
+    let first = |a: usize| if own { a } else { 0 };
+    let pairs: Vec<(usize, usize)> =
+        (0..blocks(asking)).flat_map(|a| (first(a)..blocks(points)).map(move |b| (a, b))).collect();
     let done = std::sync::atomic::AtomicUsize::new(0);
     pairs.par_iter().try_for_each(|&(a, b)| {
         monitor.check()?;
-        let left = frame.block::<f32>(frame.ids(a));
-        if a == b {
+        let left = frame.block::<f32>(asking, ids(asking, a));
+        if own && a == b {
             let products = multiply(&left, &left);
             offer_tile(&left, &left, &products, &mut lock(&shelves[a]), None);
         } else {
-            let right = frame.block::<f32>(frame.ids(b));
+            let right = frame.block::<f32>(points, ids(points, b));
             let products = multiply(&left, &right);
             // always the lower block first: no two threads can wait for each other
             let mut first = lock(&shelves[a]);
-            let mut second = lock(&shelves[b]);
-            offer_tile(&left, &right, &products, &mut first, Some(&mut second));
+            let mut second = own.then(|| lock(&shelves[b]));
+            offer_tile(&left, &right, &products, &mut first, second.as_deref_mut());
         }
         let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
         monitor.progress(STAGE, done, pairs.len());
@@ -322,29 +358,29 @@ fn any_reaches(products: &[f32], norm: f32, thresholds: &[f32]) -> bool {
     products.iter().zip(thresholds).fold(false, |any, (&p, &t)| any | (norm - 2.0 * p <= t))
 }
 
-/// Completes the lists of the points `ids` with everything that double-precision products cannot exclude.
+/// Completes the lists of those that ask, the points `ids`, with everything that double-precision products cannot exclude.
 fn recheck<C: Collector + Send>(
     frame: &Frame,
-    ids: &[u32],
+    asking: &[u32],
     lists: Vec<C>,
     stage: &'static str,
     monitor: &dyn Monitor,
 ) -> Result<Vec<C>> {
-    let (all, mut lists) = (ids.len(), lists);
+    let (all, mut lists) = (asking.len(), lists);
     let done = std::sync::atomic::AtomicUsize::new(0);
     // Few points share a block when few are left, so that every thread has one.
-    let size = ids.len().div_ceil(rayon::current_num_threads()).clamp(1, BLOCK / 4);
-    ids.par_chunks(size).zip(lists.par_chunks_mut(size)).try_for_each(|(ids, lists)| {
-        let left = frame.block::<f64>(ids.to_vec());
-        for b in 0..frame.blocks() {
+    let size = asking.len().div_ceil(rayon::current_num_threads()).clamp(1, BLOCK / 4);
+    asking.par_chunks(size).zip(lists.par_chunks_mut(size)).try_for_each(|(asking, lists)| {
+        let left = frame.block::<f64>(frame.asking(), asking.to_vec());
+        for b in 0..blocks(&frame.points) {
             monitor.check()?;
-            let right = frame.block::<f64>(frame.ids(b));
+            let right = frame.block::<f64>(&frame.points, ids(&frame.points, b));
             let products = multiply(&left, &right);
             for (i, list) in lists.iter_mut().enumerate() {
                 recheck_row(frame, &left, i, &right, &products, list);
             }
         }
-        let done = done.fetch_add(ids.len(), std::sync::atomic::Ordering::Relaxed) + ids.len();
+        let done = done.fetch_add(asking.len(), std::sync::atomic::Ordering::Relaxed) + asking.len();
         monitor.progress(stage, done, all);
         Ok(())
     })?;
@@ -360,12 +396,11 @@ fn recheck_row<C: Collector>(
     list: &mut C,
 ) {
     let q = frame.points.dim();
-    let error = f64::error(q);
     let (mut own, mut other) = (vec![0.0; q], vec![0.0; q]);
-    frame.points.copy_row(left.ids[i] as usize, &mut own);
+    frame.asking().copy_row(left.ids[i] as usize, &mut own);
     for (j, &id) in right.ids.iter().enumerate() {
         let norms = left.norms[i] + right.norms[j];
-        let at_least = norms - 2.0 * products[[i, j]] - error * norms;
+        let at_least = norms - 2.0 * products[[i, j]] - f64::error(q, norms);
         let (bound, last) = list.reach();
         // With many copies of one point the list soon holds nothing but zeros: only lower indices matter.
         if at_least > frame.scaled(bound) || (bound == 0.0 && id >= last) {

@@ -3,6 +3,9 @@
 //! Order is by (squared distance, index) everywhere, so that ties go to the lower index whatever the
 //! order in which points are met.
 
+/// The index of no point.
+pub const NOBODY: u32 = u32::MAX;
+
 /// Collects the points that a search offers to one query.
 pub trait Collector {
     /// Nothing farther than this squared distance is needed, and at just this distance nothing with
@@ -17,7 +20,7 @@ pub trait Collector {
     /// Takes a point at squared distance `d2`, if it is needed.
     fn offer(&mut self, d2: f64, id: u32);
 
-    /// Forgets everything; the next query is point `own`, which is not its own neighbour.
+    /// Forgets everything; the next query is point `own`, which is not its own neighbour, or [`NOBODY`].
     fn restart(&mut self, own: u32);
 }
 
@@ -32,7 +35,12 @@ pub struct Candidates {
 impl Candidates {
     /// Room for `k`, at least 1.
     pub fn new(k: usize) -> Self {
-        Candidates { own: u32::MAX, d2: vec![f64::MAX; k], id: vec![u32::MAX; k] }
+        Candidates { own: NOBODY, d2: vec![f64::MAX; k], id: vec![NOBODY; k] }
+    }
+
+    /// How many there is room for.
+    pub fn room(&self) -> usize {
+        self.d2.len()
     }
 
     /// (squared distance, index), nearest first.
@@ -69,7 +77,7 @@ impl Collector for Candidates {
     fn restart(&mut self, own: u32) {
         self.own = own;
         self.d2.fill(f64::MAX);
-        self.id.fill(u32::MAX);
+        self.id.fill(NOBODY);
     }
 }
 

@@ -33,6 +33,24 @@ pub struct Knn {
     pub distances: Vec<f64>,
 }
 
+/// For every point that asked its `k` nearest among other points: no graph, for those who ask are not those found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// How many for each.
+    pub k: usize,
+    /// Who they are, `k` after `k`, nearest first.
+    pub indices: Vec<u32>,
+    /// How far each is, in the same order.
+    pub distances: Vec<f64>,
+}
+
+impl Found {
+    /// The graph, where the points asked for each other.
+    pub(super) fn into_knn(self) -> Knn {
+        Knn { neighborhoods: Neighborhoods::fixed(self.k, self.indices), distances: self.distances }
+    }
+}
+
 impl<'a> Neighborhoods<'a> {
     /// `k` neighbours each, known to be valid.
     pub(crate) fn fixed(k: usize, indices: Vec<u32>) -> Self {

@@ -2,7 +2,8 @@
 //!
 //! All points ask at once, so the points of one leaf walk the tree together: one traversal serves
 //! [`LEAF`] queries, and every leaf they reach is scanned from cache. Coordinates of a leaf lie one
-//! dimension after another, so a scan is a plain vector loop in any dimension.
+//! dimension after another, so a scan is a plain vector loop in any dimension. New points are sorted into
+//! leaves by a tree of their own, and ask in the same way.
 //!
 //! Cost: O(n log n) to build; about O(n k log n) to search while the data are narrow.
 
@@ -12,8 +13,8 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 use zerocopy::FromZeros;
 
-use super::candidates::{Candidates, Collector, Within};
-use super::{Knn, Neighborhoods};
+use super::candidates::{Candidates, Collector, NOBODY, Within};
+use super::{Found, Knn, Neighborhoods};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::points::{Coordinate, Points, Values};
@@ -81,13 +82,31 @@ impl Node {
             leaves: self.leaves - left.leaves,
         }
     }
+
+    /// The node that is leaf `leaf`, below this one.
+    fn leaf(self, leaf: usize) -> Node {
+        let mut node = self;
+        while node.leaves > 1 {
+            let right = node.right();
+            node = if leaf < right.first_leaf { node.left() } else { right };
+        }
+        node
+    }
 }
 
 /// The `k` nearest others of every point; ties go to the lower index.
-pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Knn> {
+pub fn nearest(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<Found> {
     match points.values() {
-        Values::F32(view) => nearest_of(view, k, monitor),
-        Values::F64(view) => nearest_of(view, k, monitor),
+        Values::F32(view) => Inquiry::own(&KdTree::build(view, monitor)?).nearest(k, monitor),
+        Values::F64(view) => Inquiry::own(&KdTree::build(view, monitor)?).nearest(k, monitor),
+    }
+}
+
+/// The `k` nearest of `points` for every new point; ties go to the lower index.
+pub fn query(points: &Points, new: &Points, k: usize, monitor: &dyn Monitor) -> Result<Found> {
+    match points.values() {
+        Values::F32(view) => query_of(&KdTree::build(view, monitor)?, new, k, monitor),
+        Values::F64(view) => query_of(&KdTree::build(view, monitor)?, new, k, monitor),
     }
 }
 
@@ -99,44 +118,119 @@ pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn
     }
 }
 
-/// The share of all distances that a search for `k` neighbours would compute, from a few leaves.
-pub fn scanned_share(points: &Points, k: usize, monitor: &dyn Monitor) -> Result<f64> {
+/// The share of all distances that a search for `k` neighbours would compute, from a few leaves of the
+/// points themselves or of those that ask.
+pub fn scanned_share(points: &Points, new: Option<&Points>, k: usize, monitor: &dyn Monitor) -> Result<f64> {
     match points.values() {
-        Values::F32(view) => scanned_share_of(view, k, monitor),
-        Values::F64(view) => scanned_share_of(view, k, monitor),
+        Values::F32(view) => scanned_share_of(&KdTree::build(view, monitor)?, new, k, monitor),
+        Values::F64(view) => scanned_share_of(&KdTree::build(view, monitor)?, new, k, monitor),
     }
 }
 
-fn nearest_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monitor) -> Result<Knn> {
-    let tree = KdTree::build(view, monitor)?;
-    // Leaves finish in tree order but results belong in point order: atomics let every thread
-    // write to any row, and cost what plain stores cost.
-    let indices: Vec<AtomicU32> = zeros(tree.n * k)?;
-    let distances: Vec<AtomicU64> = zeros(tree.n * k)?;
-    let progress = Progress::new(tree.n, monitor);
-    (0..tree.leaves()).into_par_iter().try_for_each_init(
-        || Batch::new(|| Candidates::new(k)),
-        |batch, leaf| {
-            progress.advance(LEAF)?;
-            tree.ask_leaf(leaf, batch);
-            for (lane, list) in batch.lists.iter().enumerate().take(tree.filled(leaf)) {
-                let row = tree.ids[leaf * LEAF + lane] as usize * k;
-                for (j, (d2, id)) in list.sorted().enumerate() {
-                    indices[row + j].store(id, Ordering::Relaxed);
-                    distances[row + j].store(d2.sqrt().to_bits(), Ordering::Relaxed);
+fn query_of<T: Coordinate>(tree: &KdTree<T>, new: &Points, k: usize, monitor: &dyn Monitor) -> Result<Found> {
+    match new.values() {
+        Values::F32(view) => Inquiry::new(tree, &KdTree::build(view, monitor)?).nearest(k, monitor),
+        Values::F64(view) => Inquiry::new(tree, &KdTree::build(view, monitor)?).nearest(k, monitor),
+    }
+}
+
+fn scanned_share_of<T: Coordinate>(
+    tree: &KdTree<T>,
+    new: Option<&Points>,
+    k: usize,
+    monitor: &dyn Monitor,
+) -> Result<f64> {
+    match new.map(Points::values) {
+        None => Inquiry::own(tree).scanned_share(k, monitor),
+        Some(Values::F32(view)) => {
+            Inquiry::new(tree, &KdTree::build(view, monitor)?).scanned_share(k, monitor)
+        }
+        Some(Values::F64(view)) => {
+            Inquiry::new(tree, &KdTree::build(view, monitor)?).scanned_share(k, monitor)
+        }
+    }
+}
+
+/// Who asks whom. Points that are near each other ask together, so those who ask are in a tree as well.
+struct Inquiry<'a, T, A> {
+    tree: &'a KdTree<T>,
+    asking: &'a KdTree<A>,
+    /// Whether the points ask for each other: then none is its own neighbour.
+    own: bool,
+}
+
+impl<'a, T: Coordinate> Inquiry<'a, T, T> {
+    fn own(tree: &'a KdTree<T>) -> Self {
+        Inquiry { tree, asking: tree, own: true }
+    }
+}
+
+impl<'a, T: Coordinate, A: Coordinate> Inquiry<'a, T, A> {
+    fn new(tree: &'a KdTree<T>, asking: &'a KdTree<A>) -> Self {
+        Inquiry { tree, asking, own: false }
+    }
+
+    /// Fills the lists of the points of `leaf`. Points of the tree begin where they are, others at the root.
+    fn ask<C: Collector>(&self, leaf: usize, batch: &mut Batch<C>) {
+        self.asking.load(leaf, batch);
+        for (list, &id) in batch.lists.iter_mut().zip(self.asking.ids_of(leaf)) {
+            list.restart(if self.own { id } else { NOBODY });
+        }
+        if self.own {
+            self.tree.descend(self.tree.root(), leaf, batch);
+        } else {
+            self.tree.visit_near(self.tree.root(), batch);
+        }
+    }
+
+    fn nearest(&self, k: usize, monitor: &dyn Monitor) -> Result<Found> {
+        let asking = self.asking;
+        // Leaves finish in tree order but results belong in point order: atomics let every thread
+        // write to any row, and cost what plain stores cost.
+        let total = asking.n.saturating_mul(k);
+        let indices: Vec<AtomicU32> = zeros(total)?;
+        let distances: Vec<AtomicU64> = zeros(total)?;
+        let progress = Progress::new(asking.n, monitor);
+        (0..asking.leaves()).into_par_iter().try_for_each_init(
+            || Batch::new(|| Candidates::new(k)),
+            |batch, leaf| {
+                progress.advance(LEAF)?;
+                self.ask(leaf, batch);
+                for (list, &id) in batch.lists.iter().zip(asking.ids_of(leaf)) {
+                    let row = id as usize * k;
+                    for (j, (d2, id)) in list.sorted().enumerate() {
+                        indices[row + j].store(id, Ordering::Relaxed);
+                        distances[row + j].store(d2.sqrt().to_bits(), Ordering::Relaxed);
+                    }
                 }
-            }
-            Ok(())
-        },
-    )?;
-    Ok(Knn {
-        neighborhoods: Neighborhoods::fixed(k, indices.into_iter().map(AtomicU32::into_inner).collect()),
-        distances: distances.into_iter().map(|d| f64::from_bits(d.into_inner())).collect(),
-    })
+                Ok(())
+            },
+        )?;
+        Ok(Found {
+            k,
+            indices: indices.into_iter().map(AtomicU32::into_inner).collect(),
+            distances: distances.into_iter().map(|d| f64::from_bits(d.into_inner())).collect(),
+        })
+    }
+
+    fn scanned_share(&self, k: usize, monitor: &dyn Monitor) -> Result<f64> {
+        const SAMPLED_LEAVES: usize = 32;
+        let leaves = self.asking.leaves();
+        let step = leaves.div_ceil(SAMPLED_LEAVES).max(16.min(leaves)); // a look may cost a sixteenth of the search
+        let mut batch = Batch::new(|| Candidates::new(k));
+        let mut queries = 0;
+        for leaf in (0..leaves).step_by(step) {
+            monitor.check()?;
+            self.ask(leaf, &mut batch);
+            queries += self.asking.filled(leaf);
+        }
+        Ok(batch.scanned as f64 / (queries as f64 * self.tree.n as f64))
+    }
 }
 
 fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
     let tree = KdTree::build(view, monitor)?;
+    let inquiry = Inquiry::own(&tree);
     let progress = Progress::new(tree.n, monitor);
     let leaves: Vec<usize> = (0..tree.leaves()).collect();
     let found: Vec<Rows> = leaves
@@ -147,7 +241,7 @@ fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Moni
                 let mut rows = Rows::default();
                 for &leaf in leaves {
                     progress.advance(LEAF)?;
-                    tree.ask_leaf(leaf, batch);
+                    inquiry.ask(leaf, batch);
                     for list in batch.lists.iter_mut().take(tree.filled(leaf)) {
                         list.drain_into(&mut rows.distances, &mut rows.ids);
                         rows.ends.push(rows.ids.len());
@@ -158,20 +252,6 @@ fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Moni
         )
         .collect::<Result<_>>()?;
     tree.in_point_order(&found, monitor)
-}
-
-fn scanned_share_of<T: Coordinate>(view: ArrayView2<T>, k: usize, monitor: &dyn Monitor) -> Result<f64> {
-    const SAMPLED_LEAVES: usize = 32;
-    let tree = KdTree::build(view, monitor)?;
-    let step = tree.leaves().div_ceil(SAMPLED_LEAVES);
-    let mut batch = Batch::new(|| Candidates::new(k));
-    let mut queries = 0;
-    for leaf in (0..tree.leaves()).step_by(step) {
-        monitor.check()?;
-        tree.ask_leaf(leaf, &mut batch);
-        queries += tree.filled(leaf);
-    }
-    Ok(batch.scanned as f64 / (queries as f64 * tree.n as f64))
 }
 
 /// Counts queries for the monitor.
@@ -281,8 +361,7 @@ impl<T: Coordinate> KdTree<T> {
 
     fn find_lowest_ids(&mut self, node: Node) -> u32 {
         let lowest = if node.leaves == 1 {
-            let ids = &self.ids[node.first_leaf * LEAF..][..self.filled(node.first_leaf)];
-            ids.iter().copied().min().unwrap_or(u32::MAX)
+            self.ids_of(node.first_leaf).iter().copied().min().unwrap_or(u32::MAX)
         } else {
             self.find_lowest_ids(node.left()).min(self.find_lowest_ids(node.right()))
         };
@@ -324,31 +403,31 @@ impl<T: Coordinate> KdTree<T> {
         LEAF.min(self.n - leaf * LEAF)
     }
 
-    /// Fills the lists of the points of `leaf`.
-    fn ask_leaf<C: Collector>(&self, leaf: usize, batch: &mut Batch<C>) {
-        let count = self.filled(leaf);
+    /// The points of `leaf`.
+    fn ids_of(&self, leaf: usize) -> &[u32] {
+        &self.ids[leaf * LEAF..][..self.filled(leaf)]
+    }
+
+    /// Makes the points of `leaf` the queries of `batch`.
+    fn load<C>(&self, leaf: usize, batch: &mut Batch<C>) {
         let block = &self.coordinates[leaf * LEAF * self.dim..][..LEAF * self.dim];
-        batch.count = count;
+        batch.count = self.filled(leaf);
         batch.queries.clear();
-        for lane in 0..count {
+        for lane in 0..batch.count {
             batch.queries.extend((0..self.dim).map(|axis| -> f64 { block[axis * LEAF + lane].into() }));
         }
-        for (lane, list) in batch.lists.iter_mut().enumerate().take(count) {
-            list.restart(self.ids[leaf * LEAF + lane]);
-        }
-        self.descend(self.root(), leaf, batch);
+        let own_box = &self.boxes[self.root().leaf(leaf).index * 2 * self.dim..][..2 * self.dim];
+        let (low, high) = own_box.split_at(self.dim);
+        batch.low.clear();
+        batch.low.extend(low.iter().map(|&v| -> f64 { v.into() }));
+        batch.high.clear();
+        batch.high.extend(high.iter().map(|&v| -> f64 { v.into() }));
     }
 
     /// Visits the leaf that the queries come from first, then what lies beside the way to it, nearest
     /// relatives first: lists are short of their final reach after a few leaves.
     fn descend<C: Collector>(&self, node: Node, leaf: usize, batch: &mut Batch<C>) {
         if node.leaves == 1 {
-            let dim = self.dim;
-            let own_box = &self.boxes[node.index * 2 * dim..][..2 * dim];
-            batch.low.clear();
-            batch.low.extend(own_box[..dim].iter().map(|&v| -> f64 { v.into() }));
-            batch.high.clear();
-            batch.high.extend(own_box[dim..].iter().map(|&v| -> f64 { v.into() }));
             self.scan(node, batch);
             return;
         }
@@ -399,6 +478,7 @@ impl<T: Coordinate> KdTree<T> {
     #[inline]
     fn gap(&self, node: Node, low: &[f64], high: &[f64]) -> f64 {
         let dim = low.len();
+        // by the length of `low`, so that the loop needs no checks
         let (box_low, box_high) = self.boxes[node.index * 2 * dim..][..2 * dim].split_at(dim);
         let mut gap = 0.0;
         for axis in 0..dim {
@@ -414,7 +494,7 @@ impl<T: Coordinate> KdTree<T> {
     fn scan<C: Collector>(&self, node: Node, batch: &mut Batch<C>) {
         let (dim, leaf) = (self.dim, node.first_leaf);
         let block = &self.coordinates[leaf * LEAF * dim..][..LEAF * dim];
-        let ids = &self.ids[leaf * LEAF..][..self.filled(leaf)];
+        let ids = self.ids_of(leaf);
         for (query, list) in batch.queries.chunks_exact(dim).zip(&mut batch.lists) {
             if (self.gap(node, query, query), self.lowest_ids[node.index]) >= list.reach() {
                 continue;

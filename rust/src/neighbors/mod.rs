@@ -1,4 +1,4 @@
-//! Who is near whom: the exact neighbours of every point, by number or by radius.
+//! Who is near whom: the exact neighbours of every point, by number or by radius, and those of new points.
 //!
 //! Two searches give the same result to the last bit: a kd-tree for narrow data, blocked matrix
 //! products for wide data. Between 5 and 16 dimensions a look at a few leaves decides.
@@ -8,7 +8,7 @@ mod candidates;
 mod graph;
 mod kdtree;
 
-pub use graph::{Knn, Neighborhoods};
+pub use graph::{Found, Knn, Neighborhoods};
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -33,6 +33,9 @@ const NARROW: usize = 4;
 /// tree costs about 5 ns, one among blocked products about 0.4 ns.
 const WORTHWHILE_SHARE: f64 = 0.08;
 
+/// Fewer new points than this are answered by products before a tree is built, whatever n is.
+const FEW: usize = 128;
+
 /// The `k` nearest others of every point, nearest first; ties go to the lower index.
 ///
 /// ```
@@ -53,10 +56,52 @@ pub fn nearest(points: &Points, k: usize, search: Search, monitor: &dyn Monitor)
     if n <= k {
         return Err(Error::TooFewPoints { n_neighbors: k, n });
     }
-    if use_tree(points, k, search, monitor)? {
+    let found = if use_tree(points, None, k, search, monitor)? {
         kdtree::nearest(points, k, monitor)
     } else {
         blocked::nearest(points, k, monitor)
+    };
+    found.map(Found::into_knn)
+}
+
+/// The `k` nearest of `points` for every new point, nearest first; ties go to the lower index.
+///
+/// A point that coincides with a new one is its neighbour like any other.
+///
+/// ```
+/// use ndarray::array;
+/// use unbend::{Points, Unmonitored, neighbors};
+/// let (line, new) = (array![[0.0], [1.0], [3.0]], array![[1.0], [9.0]]);
+/// let points = Points::new("X", line.view(), &Unmonitored)?;
+/// let new = Points::new("new", new.view(), &Unmonitored)?;
+/// let found = neighbors::query(&points, &new, 2, Default::default(), &Unmonitored)?;
+/// assert_eq!(found.indices, [1, 0, 2, 1]);
+/// assert_eq!(found.distances, [0.0, 1.0, 6.0, 8.0]);
+/// # Ok::<(), unbend::Error>(())
+/// ```
+pub fn query(
+    points: &Points,
+    new: &Points,
+    k: usize,
+    search: Search,
+    monitor: &dyn Monitor,
+) -> Result<Found> {
+    let n = points.len();
+    if k == 0 {
+        return Err(Error::NoNeighbors);
+    }
+    if n < k {
+        return Err(Error::TooManyNeighbors { n_neighbors: k, n });
+    }
+    if points.dim() != new.dim() {
+        let (left_dim, right_dim) = (new.dim(), points.dim());
+        return Err(Error::DimensionMismatch { left: "new", left_dim, right: "X", right_dim });
+    }
+    let few = search == Search::Auto && new.len() < FEW;
+    if !few && use_tree(points, Some(new), k, search, monitor)? {
+        kdtree::query(points, new, k, monitor)
+    } else {
+        blocked::query(points, new, k, monitor)
     }
 }
 
@@ -67,14 +112,20 @@ pub fn within(points: &Points, radius: f64, search: Search, monitor: &dyn Monito
     if !(radius >= 0.0 && radius.is_finite()) {
         return Err(Error::BadRadius { radius });
     }
-    if use_tree(points, (points.len() - 1).clamp(1, 16), search, monitor)? {
+    if use_tree(points, None, (points.len() - 1).clamp(1, 16), search, monitor)? {
         kdtree::within(points, radius, monitor)
     } else {
         blocked::within(points, radius, monitor)
     }
 }
 
-fn use_tree(points: &Points, k: usize, search: Search, monitor: &dyn Monitor) -> Result<bool> {
+fn use_tree(
+    points: &Points,
+    new: Option<&Points>,
+    k: usize,
+    search: Search,
+    monitor: &dyn Monitor,
+) -> Result<bool> {
     let q = points.dim();
     match search {
         Search::Blocked => Ok(false),
@@ -86,6 +137,10 @@ fn use_tree(points: &Points, k: usize, search: Search, monitor: &dyn Monitor) ->
         }),
         Search::Auto if q <= NARROW => Ok(true),
         Search::Auto if q > kdtree::WIDEST => Ok(false),
-        Search::Auto => Ok(kdtree::scanned_share(points, k, monitor)? < WORTHWHILE_SHARE),
+        Search::Auto => {
+            // products of new points serve one side only, so each costs twice as much
+            let worthwhile = if new.is_some() { 2.0 * WORTHWHILE_SHARE } else { WORTHWHILE_SHARE };
+            Ok(kdtree::scanned_share(points, new, k, monitor)? < worthwhile)
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! `unbend::embed::greedy` for Python.
+//! `unbend::embed` for Python.
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -9,12 +9,35 @@ use unbend::charts::Atlas;
 use unbend::embed::{self, Greedy, GreedyParams, Trace};
 
 use crate::array::{Graph, Matrix, points};
+use crate::error::to_python;
 use crate::run::{Progress, run_reporting};
+
+type Flat<'py> = Bound<'py, PyArray1<f64>>;
+
+/// Flat (places, errors) of the new points, each carried by the `k` points listed for it.
+#[pyfunction]
+#[pyo3(signature = (source, target, new, lists, k, n_jobs, progress=None))]
+pub fn carry<'py>(
+    py: Python<'py>,
+    source: Matrix<'py>,
+    target: Matrix<'py>,
+    new: Matrix<'py>,
+    lists: PyReadonlyArray1<'py, u32>,
+    k: usize,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<(Flat<'py>, Flat<'py>)> {
+    let (source, target, new, lists) = (source.values(), target.values(), new.values(), lists.as_slice()?);
+    let carried = run_reporting(py, n_jobs, progress, |m: &dyn Monitor| {
+        let (source, target) = (points("source", source, m)?, points("target", target, m)?);
+        embed::carry(&source, &target, &points("new", new, m)?, lists, k, m)
+    })?;
+    Ok((carried.placed.into_pyarray(py), carried.errors.into_pyarray(py)))
+}
 
 /// A dict of the embedding, flat, and how it came about.
 #[pyfunction]
 #[pyo3(signature = (x, graph, tangents, n_components, tangent, n_init, start, seed, n_jobs, progress=None))]
-#[allow(clippy::too_many_arguments)] // keywords of one function of the face
 pub fn greedy<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
@@ -70,4 +93,17 @@ fn trace_to_dict<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyD
         dict.set_item(name, value)?;
     }
     Ok(dict)
+}
+
+/// The embedding, flat, with its components straightened and set side by side.
+#[pyfunction]
+pub fn lay_out<'py>(
+    py: Python<'py>,
+    embedding: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, u32>,
+) -> PyResult<Flat<'py>> {
+    let (d, labels) = (embedding.shape()[1], labels.as_slice()?);
+    let mut embedding = embedding.as_slice()?.to_vec();
+    py.detach(|| embed::lay_out(&mut embedding, d, labels)).map_err(to_python)?;
+    Ok(embedding.into_pyarray(py))
 }

@@ -1,0 +1,114 @@
+//! Components side by side: what has no neighbours in common has no place relative to each other either.
+//!
+//! Cost: O(n d^2), and sorting the components.
+
+use crate::error::{Error, Result};
+use crate::linalg::symmetric_eigen;
+
+/// The gap between components, as a share of the largest one's longest side.
+const GAP: f64 = 0.05;
+
+/// Centres every component, turns it to its principal axes, longest first, and sets them beside each other in rows
+/// without overlap, largest first. `embedding` holds `d` coordinates a point, `labels` the component of each point.
+///
+/// One component stays about the origin.
+pub fn lay_out(embedding: &mut [f64], d: usize, labels: &[u32]) -> Result<()> {
+    if d == 0 || embedding.len() != labels.len() * d {
+        let (left, right) = ("the embedding", "the labels, times its dimension,");
+        return Err(Error::LengthMismatch {
+            left,
+            left_len: embedding.len(),
+            right,
+            right_len: labels.len() * d,
+        });
+    }
+    let pieces: Vec<Piece> =
+        members(labels).into_iter().map(|members| Piece::straighten(embedding, d, members)).collect();
+    if pieces.len() > 1 {
+        pack(embedding, d, &pieces);
+    }
+    Ok(())
+}
+
+fn members(labels: &[u32]) -> Vec<Vec<u32>> {
+    let mut members = vec![Vec::new(); labels.iter().max().map_or(0, |&last| last as usize + 1)];
+    labels.iter().enumerate().for_each(|(i, &label)| members[label as usize].push(i as u32));
+    members.retain(|m| !m.is_empty());
+    members
+}
+
+/// A component about its mean, along its axes.
+struct Piece {
+    members: Vec<u32>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Piece {
+    fn straighten(embedding: &mut [f64], d: usize, members: Vec<u32>) -> Piece {
+        let rows = || members.iter().map(|&p| p as usize * d);
+        let count = members.len() as f64;
+        let mut mean = vec![0.0; d];
+        rows().for_each(|at| (0..d).for_each(|b| mean[b] += embedding[at + b]));
+        mean.iter_mut().for_each(|m| *m /= count);
+        let mut axes = vec![0.0; d * d];
+        for at in rows() {
+            (0..d).for_each(|b| embedding[at + b] -= mean[b]);
+            (0..d * d).for_each(|ab| axes[ab] += embedding[at + ab / d] * embedding[at + ab % d]);
+        }
+        turn_to(&mut axes, d);
+        let (mut low, mut high) = (vec![0.0f64; d], vec![0.0f64; d]);
+        let mut row = vec![0.0; d];
+        for at in rows() {
+            row.copy_from_slice(&embedding[at..at + d]);
+            for j in 0..d {
+                let value: f64 = (0..d).map(|b| axes[j * d + b] * row[b]).sum();
+                embedding[at + j] = value;
+                (low[j], high[j]) = (low[j].min(value), high[j].max(value));
+            }
+        }
+        Piece { members, low, high }
+    }
+
+    fn side(&self, b: usize) -> f64 {
+        self.high[b] - self.low[b]
+    }
+}
+
+/// Principal directions of a scatter matrix, one a column, each with its largest entry positive.
+fn turn_to(scatter: &mut [f64], d: usize) {
+    symmetric_eigen(scatter, d, &mut vec![0.0; d], &mut Vec::new());
+    for axis in scatter.chunks_exact_mut(d) {
+        let peak = axis.iter().fold(0.0f64, |peak, &v| if v.abs() > peak.abs() { v } else { peak });
+        if peak < 0.0 {
+            axis.iter_mut().for_each(|v| *v = -*v);
+        }
+    }
+}
+
+/// Rows of about the width that makes the whole a square; on a line, all in one row.
+fn pack(embedding: &mut [f64], d: usize, pieces: &[Piece]) {
+    let mut order: Vec<&Piece> = pieces.iter().collect();
+    order.sort_by(|a, b| b.members.len().cmp(&a.members.len()).then(a.members[0].cmp(&b.members[0])));
+    let longest = order.iter().flat_map(|p| (0..d).map(|b| p.side(b))).fold(0.0, f64::max);
+    let gap = if longest > 0.0 { GAP * longest } else { 1.0 };
+    let area: f64 =
+        order.iter().map(|p| (p.side(0) + gap) * (p.high.get(1).map_or(0.0, |_| p.side(1)) + gap)).sum();
+    let widest = order.iter().map(|p| p.side(0)).fold(0.0, f64::max);
+    let width = if d == 1 { f64::INFINITY } else { area.sqrt().max(widest) };
+    let (mut x, mut y, mut height) = (0.0, 0.0, 0.0f64);
+    for piece in order {
+        if x > 0.0 && x + piece.side(0) > width {
+            (x, y, height) = (0.0, y + height + gap, 0.0);
+        }
+        for &p in &piece.members {
+            let row = &mut embedding[p as usize * d..][..d];
+            row[0] += x - piece.low[0];
+            if d > 1 {
+                row[1] += y - piece.low[1];
+            }
+        }
+        x += piece.side(0) + gap;
+        height = height.max(if d > 1 { piece.side(1) } else { 0.0 });
+    }
+}
