@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 use ndarray::Array2;
-use unbend::linalg::{dot, orthogonal_factor, singular_values, symmetric_eigen};
+use unbend::linalg::{Singular, dot, orthogonal_factor, singular_values, symmetric_eigen};
 
 use crate::clouds::{gaussian, orthonormal};
 
@@ -125,22 +125,25 @@ fn eigenvectors_at_every_scale() {
     }
 }
 
-/// The factor A and the sum that the kernel reports.
-fn factor(z: &DMatrix<f64>) -> (DMatrix<f64>, f64) {
+/// The factor A and the singular values that the kernel reports.
+fn factor(z: &DMatrix<f64>) -> (DMatrix<f64>, Singular) {
     let (q, d) = z.shape();
     let mut a = vec![f64::NAN; q * d];
-    let sum = orthogonal_factor(&mut z.as_slice().to_vec(), q, d, &mut a, &mut vec![]);
-    (DMatrix::from_vec(q, d, a), sum)
+    let values = orthogonal_factor(&mut z.as_slice().to_vec(), q, d, &mut a, &mut vec![]);
+    (DMatrix::from_vec(q, d, a), values)
 }
 
 /// A'A = I, and trace(A'Z) is what it can be at most: the sum of the singular values.
 fn check_factor(z: &DMatrix<f64>, what: &str) {
-    let (a, sum) = factor(z);
-    let nuclear: f64 = nalgebra_values(z).iter().sum();
+    let (a, Singular { sum, least }) = factor(z);
+    let expected = nalgebra_values(z);
+    let nuclear: f64 = expected.iter().sum();
+    let smallest = expected.iter().fold(f64::INFINITY, |least, &v| v.min(least));
     let trace = (a.transpose() * z).trace();
     assert!(off_identity(&a) < 1e-14, "{what}: A'A is {:e} off", off_identity(&a));
     assert!((trace - nuclear).abs() <= 1e-13 * nuclear, "{what}: trace {trace:e}, not {nuclear:e}");
     assert!((sum - nuclear).abs() <= 1e-13 * nuclear, "{what}: sum {sum:e}, not {nuclear:e}");
+    assert!((least - smallest).abs() <= 1e-13 * nuclear, "{what}: least {least:e}, not {smallest:e}");
 }
 
 /// Every size the kernels have code for, and more.
@@ -215,12 +218,12 @@ fn orthogonal_factors_are_optimal() {
         let (a, best) = factor(&z);
         for seed in 0..20 {
             let frame = dense(&orthonormal(q, d, seed));
-            assert!((frame.transpose() * &z).trace() <= best * (1.0 + 1e-13), "q = {q}, d = {d}");
+            assert!((frame.transpose() * &z).trace() <= best.sum * (1.0 + 1e-13), "q = {q}, d = {d}");
             // a small step from A and back onto the frames
             let moved = (&a + dense(&gaussian(q, d, seed)) * 1e-3).qr();
             let (near, r) = (moved.q(), moved.r());
             let near = DMatrix::from_fn(q, d, |i, j| near[(i, j)] * r[(j, j)].signum());
-            assert!((near.transpose() * &z).trace() <= best * (1.0 + 1e-13), "q = {q}, d = {d}");
+            assert!((near.transpose() * &z).trace() <= best.sum * (1.0 + 1e-13), "q = {q}, d = {d}");
         }
     }
 }
@@ -231,9 +234,10 @@ fn the_frame_itself_is_recovered() {
     for (q, d) in sizes() {
         let frame = dense(&orthonormal(q, d, 35));
         let stretch = with_eigenvalues(&(0..d).map(|j| 1.0 + j as f64).collect::<Vec<_>>(), 36);
-        let (a, sum) = factor(&(&frame * stretch));
+        let (a, Singular { sum, least }) = factor(&(&frame * stretch));
         assert!(largest(&(a - frame)) < 1e-14, "q = {q}, d = {d}");
         assert!((sum - (d * (d + 1)) as f64 / 2.0).abs() < 1e-13 * sum, "q = {q}, d = {d}");
+        assert!((least - 1.0).abs() < 1e-13 * sum, "q = {q}, d = {d}");
     }
 }
 

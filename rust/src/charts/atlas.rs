@@ -1,5 +1,6 @@
 //! The charts of all neighbourhoods, in whatever form is cheapest to keep.
 
+use super::gram::Gram;
 use super::local::Local;
 use super::tangent::{Tangent, check_components, check_lengths, members};
 use crate::error::Result;
@@ -31,6 +32,17 @@ enum Form {
     Charts { place: usize, flat: Vec<f64> },
     /// No tangent: the neighbourhoods themselves, in as few coordinates as hold them.
     Whole,
+}
+
+/// What an atlas knows of its tangents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tangents {
+    /// Their directions: any two can be compared.
+    Known,
+    /// Only charts along them: two can be compared as far as they hold the same points.
+    Charted,
+    /// Nothing.
+    None,
 }
 
 /// Reused from neighbourhood to neighbourhood.
@@ -92,20 +104,19 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let (q, d) = (self.points.dim(), self.n_components);
         let place = (self.neighborhoods.largest() + 1) * d;
         let mut flat = vec![0.0; self.points.len() * place];
-        let same = std::ptr::eq(wide, self.neighborhoods);
-        let state = || (Local::default(), Tangent::default(), vec![0.0; q * d], Coordinates::default());
-        fill_rows(&mut flat, place, STAGE, monitor, state, |(local, tangent, basis, out), i, chart| {
-            fit_tangent(self.points, wide, i, d, local, tangent);
-            if same {
-                for p in 0..local.size {
-                    (0..d).for_each(|j| chart[p * d + j] = tangent.chart[j * local.padded + p]);
-                }
-            } else {
+        if std::ptr::eq(wide, self.neighborhoods) {
+            fill_rows(&mut flat, place, STAGE, monitor, Gram::default, |gram, i, chart| {
+                gram.chart(self.points, members(wide, i, true), d, chart);
+            })?;
+        } else {
+            let state = || (Local::default(), Tangent::default(), vec![0.0; q * d], Coordinates::default());
+            fill_rows(&mut flat, place, STAGE, monitor, state, |(local, tangent, basis, out), i, chart| {
+                fit_tangent(self.points, wide, i, d, local, tangent);
                 widen(local, tangent, d, basis);
                 self.project(i, basis, out);
                 chart[..out.flat.len()].copy_from_slice(&out.flat);
-            }
-        })?;
+            })?;
+        }
         Ok(Form::Charts { place, flat })
     }
 
@@ -164,9 +175,13 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// Whether tangents at any two points can be compared.
-    pub fn has_tangents(&self) -> bool {
-        matches!(self.form, Form::Bases(_))
+    /// What is known of the turn of one chart against another beside the points that both hold.
+    pub fn tangents(&self) -> Tangents {
+        match self.form {
+            Form::Bases(_) => Tangents::Known,
+            Form::Charts { .. } => Tangents::Charted,
+            Form::Whole => Tangents::None,
+        }
     }
 
     /// Writes to `out`, column after column, how chart `c` is turned against chart `i`: P_i'P_c where bases are kept,

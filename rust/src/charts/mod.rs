@@ -4,11 +4,12 @@
 //! `measure` and `embed` meet only here.
 
 mod atlas;
+mod gram;
 mod local;
 mod procrustes;
 mod tangent;
 
-pub use atlas::{Atlas, Coordinates};
+pub use atlas::{Atlas, Coordinates, Tangents};
 pub use local::{LANES, Local};
 pub use procrustes::Alignment;
 pub use tangent::{Charts, Tangent, charts};

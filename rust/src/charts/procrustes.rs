@@ -30,7 +30,7 @@ impl Alignment {
         let destroyed = first(&mut self.destroyed, q * d);
         destroyed.copy_from_slice(product);
         let frame = first(&mut self.frame, q * d);
-        self.singular_sum = orthogonal_factor(destroyed, q, d, frame, &mut self.scratch);
+        self.singular_sum = orthogonal_factor(destroyed, q, d, frame, &mut self.scratch).sum;
     }
 
     /// |X - scale Y A'|^2, the residual itself: |X|^2 + |Y|^2 - 2 sum(s) cancels below 1e-16 of |X|^2.

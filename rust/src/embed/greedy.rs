@@ -10,9 +10,9 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::frontier::Frontier;
-use crate::charts::{Atlas, Coordinates, members};
+use crate::charts::{Atlas, Coordinates, Tangents, members};
 use crate::error::{Error, Result};
-use crate::linalg::{first, orthogonal_factor, singular_values};
+use crate::linalg::{Singular, first, orthogonal_factor};
 use crate::measure;
 use crate::monitor::{Monitor, Unmonitored};
 use crate::neighbors::Neighborhoods;
@@ -223,6 +223,7 @@ struct Growth<'a, 'b, 'p> {
     /// O_j for each neighbourhood that embedded points: chart to embedding, d x d.
     turns: Vec<f64>,
     carried: Vec<f64>,
+    placers: Vec<(u32, f64)>,
 }
 
 impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
@@ -252,6 +253,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             placer: vec![0; n],
             turns: vec![0.0; n * atlas.n_components() * atlas.n_components()],
             carried: vec![],
+            placers: vec![],
         }
     }
 
@@ -318,21 +320,14 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
 
     /// Lays the neighbourhood of `j` against its embedded points and embeds the others.
     fn lay(&mut self, j: u32, undecided: Undecided) {
-        self.atlas.read(j as usize, &mut self.coordinates);
-        self.load_overlap(j);
-        self.fit.multiply();
-        self.ask_tangents(j);
-        self.fit.turn();
-        if !self.is_sound() {
+        if !self.is_sound(j) {
             if undecided == Undecided::Wait {
                 self.trace.waits += 1;
                 self.waiting.push_back(j);
                 return;
             }
             self.trace.forced += 1;
-            if !self.atlas.has_tangents() {
-                self.turn_like_a_neighbour(j);
-            }
+            self.force(j);
         }
         self.trace.steps += 1;
         self.trace.overlap += self.fit.size;
@@ -342,12 +337,39 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         }
     }
 
-    fn is_sound(&mut self) -> bool {
-        let own = &self.coordinates.flat[..self.coordinates.dim];
-        match self.atlas.has_tangents() {
-            true => self.fit.leverage(own) <= LEVERAGE,
-            false => self.fit.is_decided(),
+    /// Finds the frame of neighbourhood `j`, and says whether its overlap is enough for it. Most that are not are known by
+    /// the number of their points.
+    fn is_sound(&mut self, j: u32) -> bool {
+        let shared =
+            members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.placed[p]).count();
+        if self.atlas.tangents() != Tangents::Known && shared <= self.atlas.n_components() {
+            return false;
         }
+        self.atlas.read(j as usize, &mut self.coordinates);
+        self.load_overlap(j);
+        self.align(j);
+        match self.atlas.tangents() {
+            Tangents::Known => self.fit.leverage(&self.coordinates.flat[..self.coordinates.dim]) <= LEVERAGE,
+            Tangents::Charted | Tangents::None => self.fit.values.least > SOUND * self.fit.whole2,
+        }
+    }
+
+    /// Finds the frame of neighbourhood `j` whatever its overlap.
+    fn force(&mut self, j: u32) {
+        match self.atlas.tangents() {
+            Tangents::None => self.turn_like_a_neighbour(j),
+            Tangents::Known | Tangents::Charted => {
+                self.atlas.read(j as usize, &mut self.coordinates);
+                self.load_overlap(j);
+                self.align(j);
+            }
+        }
+    }
+
+    fn align(&mut self, j: u32) {
+        self.fit.multiply();
+        self.ask_tangents(j);
+        self.fit.turn();
     }
 
     /// Adds to the overlap's product what the tangents say of the turn: the mean over the embedded members of the frame
@@ -356,22 +378,34 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     /// The overlap alone lets errors of the frontier turn the next neighbourhood, which makes them larger: over hundreds of
     /// steps they grow without bound. A turn that is mostly the mean of those before it is stable.
     fn ask_tangents(&mut self, j: u32) {
-        let d = self.atlas.n_components();
-        if self.coordinates.dim != d {
+        if self.atlas.tangents() == Tangents::None {
             return;
         }
+        self.count_placers(j);
+        let d = self.atlas.n_components();
         let weight = self.fit.whole2 / self.fit.size.max(1) as f64;
         let carried = first(&mut self.carried, d * d);
-        for p in members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.placed[p]) {
-            let center = self.placer[p] as usize;
-            let turn = &self.turns[center * d * d..][..d * d];
-            self.atlas.agreement(j as usize, center, carried);
+        for &(center, count) in &self.placers {
+            let turn = &self.turns[center as usize * d * d..][..d * d];
+            self.atlas.agreement(j as usize, center as usize, carried);
             for (b, turn) in turn.chunks_exact(d).enumerate() {
                 for (e, share) in turn.iter().enumerate() {
                     for a in 0..d {
-                        self.fit.product[b * d + a] += weight * share * carried[e * d + a];
+                        self.fit.product[b * d + a] += count * weight * share * carried[e * d + a];
                     }
                 }
+            }
+        }
+    }
+
+    /// The neighbourhoods that embedded members of `j`, and how many each.
+    fn count_placers(&mut self, j: u32) {
+        self.placers.clear();
+        for p in members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.placed[p]) {
+            let center = self.placer[p];
+            match self.placers.iter_mut().find(|known| known.0 == center) {
+                Some(known) => known.1 += 1.0,
+                None => self.placers.push((center, 1.0)),
             }
         }
     }
@@ -412,7 +446,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     /// Embeds `j` and what lies near the overlap. What does not is left to neighbourhoods that know more of it.
     fn place_rest(&mut self, j: u32, undecided: Undecided) {
         let (c, d) = (self.coordinates.dim, self.atlas.n_components());
-        let guided = c == d && self.atlas.has_tangents();
+        let all = undecided == Undecided::Force || self.atlas.tangents() != Tangents::Known;
         if c == d {
             self.turns[j as usize * d * d..][..d * d].copy_from_slice(&self.fit.frame[..d * d]);
         }
@@ -420,8 +454,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         for m in 0..self.size(j) {
             let p = self.member(j, m);
             let chart = &self.coordinates.flat[m * c..][..c];
-            let near = !guided || undecided == Undecided::Force || self.fit.leverage(chart) <= LEVERAGE;
-            if !self.placed[p as usize] && near {
+            if !self.placed[p as usize] && (all || self.fit.leverage(chart) <= LEVERAGE) {
                 self.fit.place(chart, &mut self.y[p as usize * d..][..d]);
                 self.placer[p as usize] = j;
                 self.mark(p);
@@ -478,7 +511,7 @@ struct Fit {
     /// |T|^2 of the whole neighbourhood.
     whole2: f64,
     spare: Vec<f64>,
-    values: Vec<f64>,
+    values: Singular,
     scratch: Vec<f64>,
 }
 
@@ -535,17 +568,7 @@ impl Fit {
         let (c, d) = (self.c, self.d);
         let spare = first(&mut self.spare, c * d);
         spare.copy_from_slice(&self.product[..c * d]);
-        orthogonal_factor(spare, c, d, first(&mut self.frame, c * d), &mut self.scratch);
-    }
-
-    /// Whether the product decides the frame: it has rank d.
-    fn is_decided(&mut self) -> bool {
-        let (c, d) = (self.c, self.d);
-        let spare = first(&mut self.spare, c * d);
-        spare.copy_from_slice(&self.product[..c * d]);
-        let values = first(&mut self.values, d);
-        singular_values(spare, c, d, values);
-        values.iter().fold(f64::INFINITY, |least, &v| v.min(least)) > SOUND * self.whole2
+        self.values = orthogonal_factor(spare, c, d, first(&mut self.frame, c * d), &mut self.scratch);
     }
 
     /// How uncertain the fit is at a point of the chart, in variances of an embedded point: of the mean, and of the turn.

@@ -13,7 +13,7 @@ mod singular;
 pub use columns::{column, combine, distance2_to_combination, dot};
 pub use eigen::symmetric_eigen;
 pub(crate) use orthogonal::complete;
-pub use orthogonal::orthogonal_factor;
+pub use orthogonal::{Singular, orthogonal_factor};
 pub(crate) use singular::orthogonalize;
 pub use singular::singular_values;
 

@@ -6,8 +6,23 @@ use super::{column, dot, first, largest, norm};
 /// Columns that have lost this share of their length to others are no direction of their own.
 const NEGLIGIBLE: f64 = 1e-15;
 
-/// Writes to `a` the q x d matrix with orthonormal columns that maximises trace(A'Z), and returns the
-/// maximum, which is the sum of the singular values of Z. `z` is destroyed; d <= q.
+/// Of the singular values of a matrix.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Singular {
+    /// Their sum.
+    pub sum: f64,
+    /// The least.
+    pub least: f64,
+}
+
+impl Singular {
+    fn scaled(self, scale: f64) -> Self {
+        Singular { sum: scale * self.sum, least: scale * self.least }
+    }
+}
+
+/// Writes to `a` the q x d matrix with orthonormal columns that maximises trace(A'Z). The maximum is the sum of the
+/// singular values of Z, which is returned. `z` is destroyed; d <= q.
 ///
 /// A = U V' for Z = U L V'. Where Z has lower rank than d, A is one of the maximisers. One and two
 /// columns are closed forms. Cost: O(q d^2).
@@ -16,24 +31,33 @@ const NEGLIGIBLE: f64 = 1e-15;
 /// use unbend::linalg::orthogonal_factor;
 /// let mut z = vec![0.0, 2.0, 0.0, -3.0, 0.0, 0.0]; // columns (0, 2, 0) and (-3, 0, 0)
 /// let (mut a, mut scratch) = (vec![0.0; 6], vec![]);
-/// let sum = orthogonal_factor(&mut z, 3, 2, &mut a, &mut scratch);
-/// assert_eq!(sum, 5.0);
+/// let values = orthogonal_factor(&mut z, 3, 2, &mut a, &mut scratch);
+/// assert_eq!((values.sum, values.least), (5.0, 2.0));
 /// assert_eq!(a, [0.0, 1.0, 0.0, -1.0, 0.0, 0.0]);
 /// ```
 #[inline(always)]
-pub fn orthogonal_factor(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec<f64>) -> f64 {
+pub fn orthogonal_factor(
+    z: &mut [f64],
+    q: usize,
+    d: usize,
+    a: &mut [f64],
+    scratch: &mut Vec<f64>,
+) -> Singular {
     let scale = largest(z);
     if scale == 0.0 {
         a.iter_mut().enumerate().for_each(|(i, v)| *v = f64::from(i % (q + 1) == 0));
-        return 0.0;
+        return Singular::default();
     }
     z.iter_mut().for_each(|v| *v /= scale);
-    scale
-        * match d {
-            1 => one_column(z, a),
-            2 => two_columns(z, q, a),
-            _ => many_columns(z, q, d, a, scratch),
+    let values = match d {
+        1 => {
+            let norm = one_column(z, a);
+            Singular { sum: norm, least: norm }
         }
+        2 => two_columns(z, q, a),
+        _ => many_columns(z, q, d, a, scratch),
+    };
+    values.scaled(scale)
 }
 
 #[inline(always)]
@@ -46,7 +70,7 @@ fn one_column(z: &[f64], a: &mut [f64]) -> f64 {
 /// Z = Q R with R = [[r11, r12], [0, r22]], both diagonal entries at least 0: the nearest orthogonal
 /// matrix to R is the rotation by the angle of (r11 + r22, -r12).
 #[inline(always)]
-fn two_columns(z: &mut [f64], q: usize, a: &mut [f64]) -> f64 {
+fn two_columns(z: &mut [f64], q: usize, a: &mut [f64]) -> Singular {
     // The longer column first: then it is never the zero one.
     let (first, second) = z.split_at(q);
     let swapped = dot(second, second) > dot(first, first);
@@ -71,10 +95,12 @@ fn two_columns(z: &mut [f64], q: usize, a: &mut [f64]) -> f64 {
         let (turned_x, turned_y) = (c * *x + s * *y, c * *y - s * *x);
         (*x, *y) = if swapped { (turned_y, turned_x) } else { (turned_x, turned_y) };
     }
-    sum
+    // Their product is that of R's diagonal.
+    let largest = (sum + (sum * sum - 4.0 * r11 * r22).max(0.0).sqrt()) / 2.0;
+    Singular { sum, least: r11 * r22 / largest }
 }
 
-fn many_columns(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec<f64>) -> f64 {
+fn many_columns(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec<f64>) -> Singular {
     let (v, u) = first(scratch, d * d + q * d).split_at_mut(d * d);
     v.fill(0.0);
     (0..d).for_each(|j| v[j * (d + 1)] = 1.0);
@@ -102,7 +128,8 @@ fn many_columns(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut 
             }
         }
     }
-    (0..d).map(lengths).sum()
+    let least = (0..d).map(lengths).fold(f64::INFINITY, f64::min);
+    Singular { sum: (0..d).map(lengths).sum(), least }
 }
 
 /// Makes column `j` of a matrix with `q` rows a unit vector orthogonal to the orthonormal columns before it.
