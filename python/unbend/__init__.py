@@ -1,22 +1,54 @@
 """Flatten manifolds without stretching them, and measure how faithful any embedding is."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from . import datasets, metrics
 from .charts import Charts, charts
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
+from .progress import Stopped
+from .refine import Refinement, RefinementInterrupted, refine
+
+if TYPE_CHECKING:
+    from .embed import DisconnectedWarning, GreedyProcrustes
+    from .models import load
 
 __version__ = version("unbend")
 
 __all__ = [
     "Charts",
+    "DisconnectedWarning",
     "Faithfulness",
+    "GreedyProcrustes",
     "Neighborhoods",
+    "Refinement",
+    "RefinementInterrupted",
+    "Stopped",
     "__version__",
     "charts",
     "datasets",
     "faithfulness",
+    "load",
     "metrics",
     "neighborhoods",
+    "refine",
 ]
+
+# Estimators need scikit-learn, which takes longer to import than everything else together.
+_LATER = {"DisconnectedWarning": "embed", "GreedyProcrustes": "embed", "load": "models"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is imported when it is first used."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return all names, also of what has not been imported yet."""
+    return sorted(__all__)

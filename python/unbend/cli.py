@@ -8,10 +8,13 @@ import math
 import os
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from .embed import GreedyProcrustes
     from .metrics import Faithfulness
     from .neighbors import Neighborhoods
 
@@ -28,6 +31,50 @@ exit codes:
   2    bad usage or bad input; one line on standard error says what
   130  interrupted by Ctrl-C
 """
+
+_EPILOG = f"""\
+examples:
+  unbend embed roll.npy -o flat.npy
+  unbend measure roll.npy umap.npy
+
+{_EXIT_CODES}"""
+
+_EMBED = """\
+Embed the data X: lay them flat without stretching them, as far as that goes.
+
+X can be an .npy, .npz, .csv, .tsv or .parquet file; from an .npz the array X is
+taken, or the only one, or the one you name: file.npz:NAME. The suffix of the
+output says what is written, of the same kinds.
+"""
+
+_EMBED_EPILOG = f"""\
+methods:
+  gp   greedy Procrustes (Goldberg & Ritov 2009)
+
+examples:
+  unbend embed roll.npy -o flat.npy
+  unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
+  unbend embed roll.npy -o flat.npy --save roll.unbend --json
+
+--json prints one object: what unbend.faithfulness returns, as measure does,
+with the seconds of every stage ("seconds") and how the refinement ended.
+
+{_EXIT_CODES}"""
+
+_TRANSFORM = """\
+Place new points X in an embedding that was saved by unbend embed --save.
+
+Each point is carried by the motion that fits its neighbours among the embedded
+points. With --inverse, X are points of the embedding, and their places in the
+space of the data are found.
+"""
+
+_TRANSFORM_EPILOG = f"""\
+examples:
+  unbend transform roll.unbend new.npy -o placed.npy
+  unbend transform roll.unbend placed.npy -o back.npy --inverse
+
+{_EXIT_CODES}"""
 
 _MEASURE = """\
 Measure how faithfully the embedding Y shows the neighbourhoods of the data X.
@@ -51,7 +98,7 @@ is not finite is null.
 {_EXIT_CODES}"""
 
 _DEMO = """\
-Flatten a swiss roll in three ways and measure each of them.
+Flatten a swiss roll in several ways and measure each of them.
 
 Prints the measures and the time of every stage, and draws a picture, which
 needs matplotlib: pip install 'unbend[plot]'.
@@ -112,8 +159,8 @@ def main(argv: list[str] | None = None) -> int:
         return FAILED
     except (_UsageError, ValueError) as error:
         return _complain(f"error: {error}", BAD_INPUT)
-    except MemoryError:
-        return _complain("error: out of memory", FAILED)
+    except MemoryError as error:
+        return _complain(f"error: {error}" if str(error) else "error: out of memory", FAILED)
     except Exception as error:
         return _complain(f"error: {type(error).__name__}: {error}", FAILED)
 
@@ -124,9 +171,9 @@ def _run(argv: list[str] | None) -> int:
     except SystemExit as done:
         # After --help and --version.
         return int(done.code or OK)
-    run = {"measure": _measure, "demo": _demo}.get(options.command)
+    run = _COMMANDS.get(options.command)
     if run is None:
-        raise _UsageError("give a command, measure or demo (see unbend --help)")
+        raise _UsageError(f"give a command: {', '.join(_COMMANDS)} (see unbend --help)")
     run(options)
     return OK
 
@@ -149,13 +196,58 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="unbend",
         description="Flatten manifolds without stretching them,\nand measure how faithful any embedding is.",
-        epilog=f"example:\n  unbend measure roll.npy umap.npy\n\n{_EXIT_CODES}",
+        epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"unbend {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _add_embed(commands)
+    _add_transform(commands)
     _add_measure(commands)
     _add_demo(commands)
     return parser
+
+
+def _add_embed(commands: Any) -> None:
+    parser = commands.add_parser(
+        "embed", help="lay data flat without stretching them", description=_EMBED, epilog=_EMBED_EPILOG
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    _add_output(parser)
+    parser.add_argument("-d", "--dimensions", type=int, default=2, metavar="D", help="of the embedding (2)")
+    parser.add_argument(
+        "-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (12)"
+    )
+    parser.add_argument("--method", choices=list(_METHODS), default="gp", help="the algorithm (gp)")
+    parser.add_argument(
+        "--refine", choices=["global", "pointwise", "none"], default="global", help="afterwards (global)"
+    )
+    parser.add_argument(
+        "--tangent-neighbors", type=int, metavar="N", help="find tangents from N neighbours (K)"
+    )
+    parser.add_argument("--init", type=int, default=4, metavar="N", help="starts; the best is kept (4)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="where starts are drawn from (0)")
+    parser.add_argument("--save", metavar="MODEL", help="save the model for unbend transform")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_transform(commands: Any) -> None:
+    parser = commands.add_parser(
+        "transform",
+        help="place new points in a saved embedding",
+        description=_TRANSFORM,
+        epilog=_TRANSFORM_EPILOG,
+    )
+    parser.add_argument("model", help="what unbend embed --save wrote")
+    parser.add_argument("X", help="the points, one a row")
+    _add_output(parser)
+    parser.add_argument("--inverse", action="store_true", help="from the embedding to the space of the data")
+
+
+def _add_output(parser: _Parser) -> None:
+    parser.add_argument("-o", "--output", required=True, metavar="Y", help="the file to write")
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
 
 
 def _add_measure(commands: Any) -> None:
@@ -185,6 +277,154 @@ def _add_demo(commands: Any) -> None:
     )
     parser.add_argument("--n", type=int, default=100_000, metavar="N", help="number of points (100000)")
     parser.add_argument("-o", "--output", default="demo", metavar="DIR", help="folder of the picture (demo)")
+
+
+# embed ---------------------------------------------------------------------------------------------------
+
+
+def _embed(options: argparse.Namespace) -> None:
+    from .files import check_target, read_points, write_points
+
+    check_target(options.output, force=options.force)
+    if options.save is not None:
+        _check_apart(options)
+        check_target(options.save, force=options.force, suffixes=())
+    x = read_points(options.X)
+    with _warnings_in_one_line():
+        model = _METHODS[options.method](options).fit(x)
+    write_points(options.output, model.embedding_, force=options.force)
+    if options.save is not None:
+        model.save(options.save)
+    if options.json:
+        print(json.dumps(_finite(_embed_record(model, options)), allow_nan=False))
+    elif not options.quiet:
+        print("\n".join(_embed_table(model, options)))
+
+
+def _check_apart(options: argparse.Namespace) -> None:
+    if os.path.realpath(options.output) == os.path.realpath(options.save):
+        raise _UsageError(f"--output and --save are both {options.save}: give them different names")
+
+
+def _greedy_procrustes(options: argparse.Namespace) -> GreedyProcrustes:
+    from .embed import GreedyProcrustes
+
+    return GreedyProcrustes(
+        n_components=options.dimensions,
+        n_neighbors=options.neighbors,
+        n_init=options.init,
+        tangent_neighbors=options.tangent_neighbors,
+        refine=None if options.refine == "none" else options.refine,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=int(not options.quiet and sys.stderr.isatty()),
+    )
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print what the library warns of as the command prints errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: print(
+            "unbend: warning:", " ".join(str(message).split()), file=sys.stderr
+        )
+        yield
+
+
+def _embed_record(model: GreedyProcrustes, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what --json prints."""
+    from . import __version__
+
+    m, refinement = model.faithfulness_, model.refinement_
+    count, mean, worst = _worst(m)
+    return {
+        **m.to_dict(),
+        "worst": {"n_points": count, "r_n": mean, "points": worst},
+        "x": options.X,
+        "y": options.output,
+        "model": options.save,
+        "method": options.method,
+        "n_components": model.n_components,
+        "n_neighbors": model.n_neighbors_,
+        "n_connected_components": int(model.component_labels_.max()) + 1,
+        "refine": model.refine,
+        "refine_status": refinement and refinement.status,
+        "n_iter": model.n_iter_,
+        "seconds": model.timings_,
+        "seed": options.seed,
+        "version": __version__,
+    }
+
+
+def _embed_table(model: GreedyProcrustes, options: argparse.Namespace) -> Iterator[str]:
+    """Yield the lines that a person reads."""
+    m = model.faithfulness_
+    yield f"data       {_sized(options.X, model.X_fit_.shape)}"
+    yield from _wrapped(f"method     {_method_in_words(model)}", 11)
+    yield f"embedding  {_sized(options.output, model.embedding_.shape)}"
+    if options.save is not None:
+        yield f"model      {options.save}"
+    yield ""
+    for stage, seconds in model.timings_.items():
+        yield f"  {stage:<12}  {seconds:>9.2f} s"
+    yield f"  {'together':<12}  {sum(model.timings_.values()):>9.2f} s"
+    yield ""
+    yield from _rows(m, model.n_components, only=("r_n", "lower_bound", "r_c"))
+    yield ""
+    yield from _worst_lines(m)
+    yield from _wrapped(f"  reading    {_reading(m)}", 13)
+
+
+def _method_in_words(model: GreedyProcrustes) -> str:
+    starts = f"the best of {model.n_init} starts" if model.n_init > 1 else "one start"
+    words = f"greedy Procrustes, {model.n_neighbors_} neighbours each, {starts}"
+    if model.tangent_neighbors is not None:
+        words += f", tangents from {model.tangent_neighbors}"
+    if model.refinement_ is None:
+        return words
+    steps = f"{model.n_iter_:,} step{'s' * (model.n_iter_ != 1)}"
+    ended = {"converged": "", "max_iter": ", not yet converged"}.get(model.refinement_.status, ", stopped")
+    return f"{words}; {model.refine} refinement, {steps}{ended}"
+
+
+# transform -----------------------------------------------------------------------------------------------
+
+
+def _transform(options: argparse.Namespace) -> None:
+    from .files import check_target, read_points, write_points
+    from .models import load
+
+    check_target(options.output, force=options.force)
+    model, x = load(options.model), read_points(options.X)
+    _check_columns(model, x, options)
+    place = model.inverse_transform if options.inverse else model.transform
+    placed, errors = place(x, return_error=True)
+    write_points(options.output, placed, force=options.force)
+    if not options.quiet:
+        print("\n".join(_transform_lines(model, x, placed, errors, options)))
+
+
+def _check_columns(model: GreedyProcrustes, x: Any, options: argparse.Namespace) -> None:
+    """Say in the words of the command line what does not belong together."""
+    q, d = model.X_fit_.shape[1], model.embedding_.shape[1]
+    expected, what = (d, "an embedding") if options.inverse else (q, "data")
+    if x.shape[1] != expected:
+        raise ValueError(
+            f"{options.X} has {x.shape[1]} columns, but {options.model} has {what} of {expected} dimensions"
+        )
+    model.n_jobs = options.jobs
+
+
+def _transform_lines(
+    model: GreedyProcrustes, x: Any, placed: Any, errors: Any, options: argparse.Namespace
+) -> Iterator[str]:
+    yield f"model      {_sized(options.model, model.X_fit_.shape)}, embedded in {model.n_components}"
+    yield f"points     {_sized(options.X, x.shape)}"
+    yield f"placed     {_sized(options.output, placed.shape)}"
+    yield ""
+    yield f"  {'mean error':<12}  {errors.mean():>9.4g}  of the neighbours of a point, in units of the data"
+    yield f"  {'worst error':<12}  {errors.max():>9.4g}  point {int(errors.argmax())}"
 
 
 # measure -------------------------------------------------------------------------------------------------
@@ -309,8 +549,8 @@ def _neighborhoods_in_words(m: Faithfulness, options: argparse.Namespace, graph:
     return f"{which}, all within {options.radius:g} ({sizes.min():,} to {sizes.max():,} neighbours) {own}"
 
 
-def _rows(m: Faithfulness, d: int) -> Iterator[str]:
-    """Yield one line for each number: its name, value, interval if there is one, and meaning."""
+def _rows(m: Faithfulness, d: int, only: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield one line for each number, or some: its name, value, interval if there is one, and meaning."""
     sampled = m.n_centers < m.n_points
     yield f"  {'':<12}  {'value':>9}" + (f"  {'+- (95 %)':>9}" if sampled else "") + "  meaning"
     for name, field, meaning in (
@@ -322,6 +562,8 @@ def _rows(m: Faithfulness, d: int) -> Iterator[str]:
         ("R", "r", "squared error in units of X; 0 is perfect"),
         ("R_PCA", "r_pca", "R against local PCA; 0 is perfect"),
     ):
+        if only and field not in only:
+            continue
         yield f"  {name:<12}  {getattr(m, field):>9.4g}{_margin(m, field) if sampled else ''}  {meaning}"
 
 
@@ -387,3 +629,8 @@ def _demo(options: argparse.Namespace) -> None:
     from .demo import run
 
     run(options.n, options.output)
+
+
+_METHODS = {"gp": _greedy_procrustes}
+
+_COMMANDS = {"embed": _embed, "transform": _transform, "measure": _measure, "demo": _demo}

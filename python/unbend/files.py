@@ -1,4 +1,4 @@
-"""Points from files, and files that are either whole or not there."""
+"""Points from files and to files, which are either whole or not there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FileError", "read_points", "write_atomically"]
+__all__ = ["FileError", "check_target", "read_points", "write_atomically", "write_points"]
 
 Points = npt.NDArray[Any]
 
@@ -104,10 +104,7 @@ def write_atomically(
         raises passes through; nothing is left behind.
     """
     path = Path(path)
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder")
-    if path.exists() and not force:
-        raise FileError(f"cannot write {path}: it exists already")
+    _check_place(path, force)
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
     try:
@@ -120,6 +117,84 @@ def write_atomically(
     finally:
         temporary.unlink(missing_ok=True)
     return path
+
+
+def write_points(path: str | os.PathLike[str], points: Points, *, force: bool = False) -> Path:
+    """Write a point cloud, one point a row, so that it appears whole or not at all.
+
+    What is read again by :func:`read_points` has the same bits.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where it shall be. The suffix says what it becomes: ``.npy``; ``.npz`` with the array ``Y``;
+        ``.csv``, ``.tsv`` and ``.parquet`` with the columns y1, y2, ...
+    points : ndarray of shape (n, d)
+        The points.
+    force : bool, default False
+        Whether to replace a file that is there already.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    FileError
+        As :func:`check_target` does.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from unbend.files import read_points, write_points
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_points(write_points(pathlib.Path(folder, "points.csv"), np.array([[1.0, 0.1]])))
+    array([[1. , 0.1]])
+    """
+    check_target(path, force=force)
+    write = _WRITERS[Path(path).suffix.lower()]
+    return write_atomically(path, lambda file: write(file, points), force=force)
+
+
+def check_target(
+    path: str | os.PathLike[str], *, force: bool = False, suffixes: Iterable[str] | None = None
+) -> None:
+    """Find out before the work whether its result can be written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where it shall be.
+    force : bool, default False
+        Whether a file that is there already will be replaced.
+    suffixes : iterable of str, optional
+        Those that are known; by default those of :func:`write_points`. Empty means any.
+
+    Raises
+    ------
+    FileError
+        If the suffix is unknown, there is no such folder, there is such a file and `force` is not set, or
+        a package is missing.
+    """
+    path, known = Path(path), tuple(_WRITERS if suffixes is None else suffixes)
+    if known and path.suffix.lower() not in known:
+        raise FileError(f"cannot write {path}: its suffix {path.suffix!r} is none of {', '.join(known)}")
+    if path.suffix.lower() == ".parquet" and known:
+        _import_parquet(f"cannot write {path}")
+    _check_place(path, force)
+    if not path.parent.is_dir():
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise FileError(f"cannot write {path}: the folder {path.parent} may not be written to")
+
+
+def _check_place(path: Path, force: bool) -> None:
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder")
+    if path.exists() and not force:
+        raise FileError(f"cannot write {path}: it exists already")
 
 
 def _split_key(path: str) -> tuple[Path, str | None]:
@@ -314,12 +389,17 @@ def _is_number(text: str) -> bool:
 # Parquet -------------------------------------------------------------------------------------------------
 
 
-def _read_parquet(file: Path, key: str | None) -> Points:
+def _import_parquet(complaint: str) -> tuple[Any, Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise FileError(f"cannot read {file}: it needs pyarrow, pip install 'unbend[parquet]'") from error
+        raise FileError(f"{complaint}: it needs pyarrow, pip install 'unbend[parquet]'") from error
+    return pa, pq
+
+
+def _read_parquet(file: Path, key: str | None) -> Points:
+    pa, pq = _import_parquet(f"cannot read {file}")
     try:
         with pq.ParquetFile(file) as source:
             table = source.read()
@@ -361,4 +441,44 @@ _READERS: dict[str, Callable[[Path, str | None], Points]] = {
     ".csv": _read_csv,
     ".tsv": _read_tsv,
     ".parquet": _read_parquet,
+}
+
+
+# Writing -------------------------------------------------------------------------------------------------
+
+
+def _write_npy(file: Path, points: Points) -> None:
+    np.save(file, points, allow_pickle=False)
+
+
+def _write_npz(file: Path, points: Points) -> None:
+    np.savez(file, Y=points)
+
+
+def _write_csv(file: Path, points: Points, delimiter: str = ",") -> None:
+    header = delimiter.join(_column_names(points))
+    # As many digits as tell every double from its neighbours.
+    np.savetxt(file, points, fmt="%.17g", delimiter=delimiter, header=header, comments="")
+
+
+def _write_tsv(file: Path, points: Points) -> None:
+    _write_csv(file, points, "\t")
+
+
+def _write_parquet(file: Path, points: Points) -> None:
+    pa, pq = _import_parquet(f"cannot write {file}")
+    columns = {name: np.ascontiguousarray(c) for name, c in zip(_column_names(points), points.T, strict=True)}
+    pq.write_table(pa.table(columns), file)
+
+
+def _column_names(points: Points) -> list[str]:
+    return [f"y{column + 1}" for column in range(points.shape[1])]
+
+
+_WRITERS: dict[str, Callable[[Path, Points], None]] = {
+    ".npy": _write_npy,
+    ".npz": _write_npz,
+    ".csv": _write_csv,
+    ".tsv": _write_tsv,
+    ".parquet": _write_parquet,
 }

@@ -44,6 +44,14 @@ class Refinement:
         How many steps were taken.
     objective : {"R", "R_N"}
         What was made small.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(500, random_state=0)
+    >>> refined = ub.refine(X, coordinates, max_iter=1)
+    >>> refined.n_iter, refined.history[1] <= refined.history[0]
+    (1, True)
     """
 
     embedding: Array = field(repr=False)
@@ -62,6 +70,15 @@ class RefinementInterrupted(KeyboardInterrupt):
         The best so far.
     history : list of float
         The objective before the first step and after each.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(500, random_state=0)
+    >>> try:
+    ...     embedding = ub.refine(X, coordinates).embedding
+    ... except ub.RefinementInterrupted as interrupt:
+    ...     embedding = interrupt.embedding
     """
 
     def __init__(self, embedding: Array, history: list[float]) -> None:
@@ -197,6 +214,9 @@ class _Task:
         """Go from `y` towards the solution of eq. 11: every step lowers R for these frames."""
         from scipy.sparse.linalg import LinearOperator, cg
 
+        missing = float(np.linalg.norm(sides - self._apply(y)))
+        if missing == 0:
+            return y  # as exact as can be: conjugate gradients would divide by it
         size = (len(y), len(y))
         matrix = LinearOperator(size, matvec=self._apply, dtype=np.float64)
         preconditioner = LinearOperator(size, matvec=lambda v: v / self._diagonal, dtype=np.float64)
@@ -207,7 +227,7 @@ class _Task:
             x0=y,
             M=preconditioner,
             rtol=0.0,
-            atol=1e-3 * float(np.linalg.norm(sides - self._apply(y))),
+            atol=1e-3 * missing,
             maxiter=longest,
             callback=lambda _: ask(),
         )

@@ -212,7 +212,7 @@ def test_json_has_null_for_what_is_not_finite():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a command, measure or demo"),
+        ((), "give a command: embed, transform, measure, demo"),
         (("mesure",), "invalid choice: 'mesure'"),
         (("measure", "x.npy"), "required: Y (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", "many"), "invalid int value: 'many'"),
@@ -255,6 +255,7 @@ def test_bad_points(run, folder):
     [
         (KeyboardInterrupt(), 130, "unbend: interrupted\n"),
         (MemoryError(), 1, "unbend: error: out of memory\n"),
+        (MemoryError("the fit needs 3 GB"), 1, "unbend: error: the fit needs 3 GB\n"),
         (RuntimeError("two\nlines"), 1, "unbend: error: RuntimeError: two lines\n"),
         (
             OSError(28, "No space left on device"),
@@ -280,10 +281,215 @@ def test_debugging_shows_where(run, monkeypatch):
     assert err.splitlines()[-1] == "unbend: error: ZeroDivisionError: division by zero"
 
 
+# Embed
+
+
+@pytest.fixture
+def place(folder, tmp_path):
+    """A folder for what is written."""
+    return tmp_path
+
+
+def embed(x, **options):
+    return ub.GreedyProcrustes(random_state=0, **options).fit(x)
+
+
+def number(table, name):
+    return next(float(line[16:25]) for line in table.splitlines() if line[2:16].strip() == name)
+
+
+def test_embed(run, folder, place):
+    code, out, err = run("embed", "x.npy", "-o", place / "y.npy", "--save", place / "m.unbend")
+    assert (code, err) == (0, "")
+    gp = embed(np.load(folder / "x.npy"))
+    np.testing.assert_array_equal(np.load(place / "y.npy"), gp.embedding_)
+    np.testing.assert_array_equal(ub.load(place / "m.unbend").embedding_, gp.embedding_)
+    assert sorted(os.listdir(place)) == ["m.unbend", "y.npy"]
+    m = gp.faithfulness_
+    for name, value in (("R_N", m.r_n), ("R_C", m.r_c), ("lower bound", m.lower_bound)):
+        assert number(out, name) == pytest.approx(value, rel=1e-3)
+    for stage in ("neighbours", "greedy", "refine", "faithfulness", "together"):
+        assert number(out, stage) >= 0
+    assert "x.npy: 1,500 points in 3 dimensions" in out
+    text = " ".join(out.split())
+    assert "greedy Procrustes, 12 neighbours each, the best of 4 starts; global refinement, " in text
+    assert f"{gp.n_iter_} step" in text
+    assert "  reading    " in out
+
+
+def test_embed_fits_a_narrow_terminal(run):
+    out = run("embed", "x.npy", "-o", "flat.npy", "--save", "m", "--tangent-neighbors", 30, "--force")[1]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (("-d", 1), {"n_components": 1}),
+        (("-k", 9), {"n_neighbors": 9}),
+        (("--method", "gp", "--refine", "none"), {"refine": None}),
+        (("--refine", "pointwise", "--init", 1), {"refine": "pointwise", "n_init": 1}),
+        (("--tangent-neighbors", 30, "--jobs", 1), {"tangent_neighbors": 30}),
+    ],
+)
+def test_embed_options(run, folder, place, arguments, options):
+    code, out, err = run("embed", "run.npz", "-o", place / "y.npy", *arguments)
+    assert (code, err) == (0, "")
+    gp = embed(np.load(folder / "x.npy"), **options)
+    np.testing.assert_array_equal(np.load(place / "y.npy"), gp.embedding_)
+    assert ("refinement" in out) == (gp.refine is not None)
+    assert ("one start" in out) == (gp.n_init == 1)
+
+
+def test_embed_seed(run, place):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        run("embed", "x.npy", "-o", place / f"{name}.npy", "--seed", seed, "--init", 1, "--refine", "none")
+    a, b, c = (np.load(place / f"{name}.npy") for name in "abc")
+    np.testing.assert_array_equal(a, b)
+    assert (a != c).any()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".tsv", ".parquet"])
+def test_embed_and_transform_write_every_kind(run, folder, place, suffix):
+    from unbend.files import read_points
+
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    gp = embed(np.load(folder / "x.npy"))
+    flat, back = place / f"y{suffix}", place / f"z{suffix}"
+    assert run("embed", "x.npy", "-o", flat, "--save", place / "m", "--quiet") == (0, "", "")
+    np.testing.assert_array_equal(read_points(flat), gp.embedding_)
+    assert run("transform", place / "m", flat, "-o", back, "--inverse", "--quiet") == (0, "", "")
+    np.testing.assert_array_equal(read_points(back), gp.X_fit_)
+
+
+def test_embed_json(run, folder, place):
+    code, out, err = run("embed", "x.npy", "-o", place / "y.npy", "--json")
+    assert (code, err) == (0, "")
+    record, gp = json.loads(out), embed(np.load(folder / "x.npy"))
+    assert {name: record[name] for name in gp.faithfulness_.to_dict()} == gp.faithfulness_.to_dict()
+    assert set(record["seconds"]) - {"charts"} == {"neighbours", "greedy", "refine", "faithfulness"}
+    assert record["refine_status"] == gp.refinement_.status
+    assert (record["method"], record["n_neighbors"], record["n_components"]) == ("gp", 12, 2)
+    assert record["n_connected_components"] == 1
+    assert record["model"] is None
+    record = json.loads(run("embed", "x.npy", "-o", place / "z.npy", "--json", "--refine", "none")[1])
+    assert (record["refine"], record["refine_status"], record["n_iter"]) == (None, None, 0)
+
+
+def test_embed_warns_in_one_line(run, folder, place):
+    x = np.load(folder / "x.npy")
+    np.save(folder / "two.npy", np.concatenate([x, x[:700] + 500]))
+    code, out, err = run("embed", "two.npy", "-o", place / "y.npy", "--json")
+    assert (code, json.loads(out)["n_connected_components"]) == (0, 2)
+    assert err.startswith("unbend: warning: the neighbourhoods fall into 2 components, of 1,500, 700 points")
+    assert err.count("\n") == 1
+
+
+def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
+    for name in ("y.npy", "m"):
+        (place / name).write_text("precious")
+    monkeypatch.setattr("unbend.files.read_points", lambda path: pytest.fail("the work was begun"))
+    assert "y.npy: it exists already" in refused(run, "embed", "x.npy", "-o", place / "y.npy")
+    arguments = ("embed", "x.npy", "-o", place / "z.npy", "--save", place / "m")
+    assert "m: it exists already" in refused(run, *arguments)
+    assert "y.npy: it exists already" in refused(run, "transform", "m", "x.npy", "-o", place / "y.npy")
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    code, _, _ = run("embed", "x.npy", "-o", place / "y.npy", "--save", place / "m", "--force")
+    assert code == 0
+    assert np.load(place / "y.npy").shape == (COUNT, 2)
+    assert run("transform", place / "m", "x.npy", "-o", place / "y.npy", "--force")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("embed", "x.npy"), "required: -o/--output"),
+        (("embed", "x.npy", "-o", "y.txt"), "its suffix '.txt' is none of .npy, .npz, .csv, .tsv, .parquet"),
+        (("embed", "x.npy", "-o", "none/y.npy"), "there is no folder none"),
+        (("embed", "x.npy", "-o", "q.npy", "--save", "none/m"), "there is no folder none"),
+        (("embed", "x.npy", "-o", "q.npy", "--save", "./q.npy"), "both ./q.npy: give them different names"),
+        (("embed", "x.npy", "-o", "q.npy", "--method", "tsne"), "invalid choice: 'tsne'"),
+        (("embed", "x.npy", "-o", "q.npy", "--refine", "much"), "invalid choice: 'much'"),
+        (("embed", "x.npy", "-o", "q.npy", "-d", 4), "n_components = 4 exceeds the 3 dimensions"),
+        (("embed", "x.npy", "-o", "q.npy", "-k", 1500), "n_neighbors = 1500 needs at least 1501 points"),
+        (("embed", "x.npy", "-o", "q.npy", "--init", 0), "n_init = 0"),
+        (("embed", "x.npy", "-o", "q.npy", "--seed", -1), "random_state = -1"),
+        (("embed", "x.npy", "-o", "q.npy", "--jobs", 0), "n_jobs = 0"),
+        (("embed", "none.npy", "-o", "q.npy"), "there is no file none.npy"),
+        (("embed", "run.npz:Z", "-o", "q.npy"), "it holds X, true"),
+        (("transform", "none", "x.npy", "-o", "q.npy"), "there is no file none"),
+        (("transform", "x.npy", "x.npy", "-o", "q.npy"), "x.npy: it is damaged, or no model"),
+        (("transform", "run.npz", "x.npy", "-o", "q.npy"), "it holds no model.json"),
+        (("transform", "m", "x.npy"), "required: -o/--output"),
+    ],
+)
+def test_embed_and_transform_refuse(run, folder, arguments, message):
+    before = sorted(os.listdir(folder))
+    assert message in refused(run, *arguments)
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_embed_names_the_bad_entry(run, folder, place):
+    x = np.load(folder / "x.npy")
+    x[3, 1] = np.nan
+    np.save(folder / "hole.npy", x)
+    assert "X holds NaN at row 3, column 1" in refused(run, "embed", "hole.npy", "-o", place / "y.npy")
+    assert os.listdir(place) == []
+
+
+def test_embed_without_memory(run, place, monkeypatch):
+    monkeypatch.setattr("unbend.memory.available", lambda: 1000)
+    code, out, err = run("embed", "x.npy", "-o", place / "y.npy")
+    assert (code, out) == (1, "")
+    assert "the fit needs about" in err
+    assert os.listdir(place) == []
+
+
+def test_a_disk_that_is_full_leaves_nothing(run, place, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", fail)
+    assert run("embed", "x.npy", "-o", place / "y.npy")[0] == 1
+    assert os.listdir(place) == []
+
+
+# Transform
+
+
+def test_transform(run, folder, place):
+    x = np.load(folder / "x.npy")
+    gp = embed(x[:1200])
+    gp.save(place / "m")
+    np.save(folder / "new.npy", x[1200:])
+    code, out, err = run("transform", place / "m", "new.npy", "-o", place / "y.npy", "--jobs", 1)
+    assert (code, err) == (0, "")
+    placed, errors = gp.transform(x[1200:], return_error=True)
+    np.testing.assert_array_equal(np.load(place / "y.npy"), placed)
+    assert number(out, "mean error") == pytest.approx(errors.mean(), rel=1e-3)
+    assert number(out, "worst error") == pytest.approx(errors.max(), rel=1e-3)
+    assert f"point {errors.argmax()}" in out
+    assert "new.npy: 300 points in 3 dimensions" in out
+    run("transform", place / "m", place / "y.npy", "-o", place / "x.npy", "--inverse")
+    np.testing.assert_array_equal(np.load(place / "x.npy"), gp.inverse_transform(placed))
+
+
+def test_transform_of_other_columns(run, folder, place):
+    embed(np.load(folder / "x.npy")).save(place / "m")
+    target = ("-o", place / "z.npy")
+    message = refused(run, "transform", place / "m", "y.npy", *target)
+    assert "y.npy has 2 columns" in message
+    assert "has data of 3 dimensions" in message
+    message = refused(run, "transform", place / "m", "x.npy", *target, "--inverse")
+    assert "has an embedding of 2 dimensions" in message
+
+
 # Help
 
 
-@pytest.mark.parametrize("command", [[], ["measure"], ["demo"]])
+@pytest.mark.parametrize("command", [[], ["embed"], ["transform"], ["measure"], ["demo"]])
 def test_help(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     code, out, err = run(*command, "--help")
@@ -326,7 +532,7 @@ def test_starts_at_once():
     loaded = subprocess.run(
         [sys.executable, "-c", modules], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"matplotlib", "scipy", "pyarrow", "unbend.demo", "unbend.files"} & set(loaded)
+    assert not {"matplotlib", "scipy", "sklearn", "pyarrow", "unbend.demo", "unbend.files"} & set(loaded)
 
 
 def test_a_reader_that_leaves_is_no_error(folder):
@@ -335,6 +541,34 @@ def test_a_reader_that_leaves_is_no_error(folder):
     with process.stderr:
         assert process.stderr.read() == ""
     assert process.wait(timeout=30) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_embed_interrupted(tmp_path):
+    np.save(tmp_path / "x.npy", ub.datasets.swiss_roll(1_000_000, random_state=0)[0])
+    process = start("embed", "x.npy", "-o", "y.npy", "--save", "m", cwd=tmp_path)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    assert finish(process) == (130, "", "unbend: interrupted\n")
+    assert os.listdir(tmp_path) == ["x.npy"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_progress_in_a_terminal(folder, tmp_path):
+    import pty
+
+    ours, theirs = pty.openpty()
+    arguments = ["embed", "x.npy", "-o", str(tmp_path / "y.npy")]
+    command = [sys.executable, "-m", "unbend", *arguments]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    out, _ = process.communicate(timeout=30)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert process.returncode == 0
+    assert "R_N" in out
+    for stage in ("neighbours", "greedy", "refine", "faithfulness"):
+        assert f"\r  {stage} " in shown
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")

@@ -33,6 +33,7 @@ def test_numbers(shown):
     expected = [m.r_n, m.r_n_scaled, m.r_c, m.lower_bound]
     assert numbers(lines, "true unrolling") == pytest.approx(expected, rel=0.01)
     assert numbers(lines, "true unrolling")[0] < 1.1 * m.lower_bound
+    assert numbers(lines, "GP, refined")[0] < 1.1 * m.lower_bound
     r_n, rescaled, *_ = numbers(lines, "unit square")
     assert rescaled < 0.5 < r_n
     assert numbers(lines, "PCA")[0] > 0.1
@@ -71,16 +72,26 @@ def test_texts_do_not_overlap():
     canvas.draw()
     titles = [axes.title for axes in figure.axes] + figure.texts
     boxes = [text.get_window_extent(canvas.get_renderer()) for text in titles if text.get_text()]
-    assert len(boxes) == 6
+    assert len(boxes) == 7
     for i, box in enumerate(boxes):
         assert box.x0 > 0
         assert box.x1 < figure.bbox.width
         assert not any(box.overlaps(other) for other in boxes[:i])
 
 
+def test_the_table_is_in_order(shown):
+    _, lines = shown
+    head = next(place for place, line in enumerate(lines) if "rescaled" in line)
+    names = [line[2:18].strip() for line in lines[head + 1 : head + 5]]
+    assert names == ["true unrolling", "GP, refined", "PCA", "unit square"]
+    assert names == [way.name for way in demo.WAYS]
+
+
 def test_flattenings():
     x, coordinates = ub.datasets.swiss_roll(500, random_state=1)
     roll = demo.Roll(x, coordinates, ub.neighborhoods(x, 12))
+    flat = demo.greedy_procrustes(roll)
+    np.testing.assert_array_equal(flat, ub.GreedyProcrustes(random_state=0).fit_transform(x))
     shadow, square = demo.pca(roll), demo.unit_square(roll)
     assert shadow.shape == (500, 2)
     assert abs(np.cov(shadow.T)[0, 1]) < 1e-9

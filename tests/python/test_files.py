@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from unbend.files import FileError, read_points, write_atomically
+from unbend.files import FileError, check_target, read_points, write_atomically, write_points
 
 POINTS = np.array([[1.0, 2.0, 0.5], [3.0, 4.0, -1e-3]])
 
@@ -272,3 +272,56 @@ def test_a_link_is_followed(tmp_path):
     write_atomically(tmp_path / "link.txt", lambda temporary: temporary.write_text("new"), force=True)
     assert target.read_text() == "new"
     assert (tmp_path / "link.txt").is_symlink()
+
+
+# Writing points
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".tsv", ".parquet", ".CSV"])
+@pytest.mark.parametrize("d", [1, 3])
+def test_what_is_written_is_read_again(tmp_path, suffix, d):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    points = np.random.default_rng(0).normal(size=(50, d)) * 10.0 ** np.arange(-20, 30)[:, None]
+    path = tmp_path / f"points{suffix}"
+    for layout in (points, np.asfortranarray(points), points[::-1].copy()[::-1]):
+        assert write_points(path, layout, force=True) == path
+        np.testing.assert_array_equal(read_points(path), points)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_columns_have_names(tmp_path):
+    write_points(tmp_path / "y.csv", np.zeros((1, 2)))
+    assert (tmp_path / "y.csv").read_text() == "y1,y2\n0,0\n"
+
+
+def test_points_are_not_overwritten_unasked(tmp_path):
+    path = tmp_path / "y.npy"
+    path.write_text("precious")
+    with pytest.raises(FileError, match=r"cannot write .*y.npy: it exists already"):
+        write_points(path, np.zeros((1, 2)))
+    assert path.read_text() == "precious"
+
+
+def test_targets(tmp_path):
+    check_target(tmp_path / "y.npy")
+    check_target(tmp_path / "anything.model", suffixes=())
+    (tmp_path / "y.npy").write_text("old")
+    check_target(tmp_path / "y.npy", force=True)
+    for path, message in [
+        (tmp_path / "y.npy", "it exists already"),
+        (tmp_path / "y.h5", "its suffix '.h5' is none of .npy, .npz, .csv, .tsv, .parquet"),
+        (tmp_path / "y", "its suffix ''"),
+        (tmp_path / "none" / "y.csv", "there is no folder"),
+    ]:
+        with pytest.raises(FileError, match=message):
+            check_target(path)
+    (tmp_path / "y.csv").mkdir()
+    with pytest.raises(FileError, match="it is a folder"):
+        check_target(tmp_path / "y.csv", force=True)
+
+
+def test_parquet_without_pyarrow_is_found_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(FileError, match=r"cannot write .*y.parquet: it needs pyarrow"):
+        check_target(tmp_path / "y.parquet")

@@ -1,0 +1,635 @@
+"""Embedding algorithms, by the rules of scikit-learn."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from . import _core, memory
+from ._random import RandomState, seed_from
+from .metrics import Faithfulness, faithfulness
+from .neighbors import DEFAULT_NEIGHBORS, Neighborhoods
+from .points import Matrix, as_count, as_points, thread_count
+from .progress import Callback, Watch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .refine import Refinement
+
+__all__ = ["DisconnectedWarning", "GreedyProcrustes"]
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.uint32]
+Refine = Literal["global", "pointwise"]
+Self = TypeVar("Self", bound="_Embedding")
+
+REFINEMENTS = ("global", "pointwise", None)
+OBJECTIVES = ("R_N", "R")
+TANGENTS = ("neighborhood", "overlap")
+DISCONNECTED = ("separate", "error")
+
+
+class DisconnectedWarning(UserWarning):
+    """The neighbourhoods fall into pieces that know nothing of each other.
+
+    Each piece is embedded by itself; how they lie to each other in the result means nothing.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, unbend as ub
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> X[:20] += 9
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     _ = ub.GreedyProcrustes(n_neighbors=6, random_state=0).fit(X)
+    >>> found[0].category is ub.DisconnectedWarning
+    True
+    """
+
+
+class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What every algorithm shares: neighbours before it; refinement, layout and measures after it.
+
+    An algorithm adds its parameters, checks them in `_check_parameters`, and embeds in `_embed`.
+    """
+
+    # Parameters, set by the constructor of each algorithm.
+    n_components: int
+    n_neighbors: int | None
+    tangent_neighbors: int | None
+    refine: Refine | None
+    objective: Literal["R_N", "R"]
+    disconnected: Literal["separate", "error"]
+    random_state: RandomState
+    n_jobs: int | None
+    verbose: int
+    callback: Callback | None
+    max_memory: float | None
+
+    # What a fit learns.
+    X_fit_: Matrix
+    embedding_: Array
+    neighborhoods_: Neighborhoods
+    component_labels_: Indices
+    faithfulness_: Faithfulness
+    refinement_: Refinement | None
+    trace_: dict[str, Any]
+    timings_: dict[str, float]
+    n_iter_: int
+    n_neighbors_: int
+
+    def fit(self: Self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Self:
+        """Embed the data.
+
+        A fit that fails, or is stopped or interrupted, leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, q)
+            The data. float32 and float64 arrays are used where they lie and kept, not copied.
+        y : object
+            Ignored.
+        neighborhoods : Neighborhoods, optional
+            Those already computed; `n_neighbors` is not used then.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter makes no sense, an entry is not finite, or there are too few points.
+        MemoryError
+            If the fit needs more memory than there is; nothing is begun then.
+        Stopped
+            If `callback` stopped it before there was an embedding.
+        """
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, neighborhoods)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Array:
+        """Embed the data and return their embedding.
+
+        Parameters
+        ----------
+        X, y, neighborhoods
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        return self.fit(X, neighborhoods=neighborhoods).embedding_
+
+    def transform(self, X: Any, return_error: bool = False) -> Any:
+        """Place points in the embedding.
+
+        Each is carried by the motion that fits its neighbours among the fitted points to their images.
+        The fitted points themselves come out where the fit placed them, to the last bit.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, q)
+            Points.
+        return_error : bool, default False
+            Whether to return as well how far the neighbours of each point lie, in root mean square, from
+            where the motion takes them: in units of X, 0 is perfect.
+
+        Returns
+        -------
+        ndarray of shape (m, d), or a pair of it and an ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        x = self._validated(X, reset=False)
+        if _same(x, self.X_fit_):
+            placed, errors = self.embedding_.copy(), np.zeros(len(x))
+        else:
+            placed, errors = self._carried(self.X_fit_, self.embedding_, x)
+        return (placed, errors) if return_error else placed
+
+    def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
+        """Find the points of the data space that belong to points of the embedding.
+
+        The same as `transform`, the other way: the neighbours are those in the embedding.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Points of the embedding.
+        return_error : bool, default False
+            Whether to return the error of each as well, as `transform` does.
+
+        Returns
+        -------
+        ndarray of shape (m, q), or a pair of it and an ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        y = as_points(check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False))
+        d = self.embedding_.shape[1]
+        if y.shape[1] != d:
+            raise ValueError(f"X has {y.shape[1]} columns, but the embedding has {d}")
+        if _same(y, self.embedding_):
+            placed, errors = self.X_fit_.astype(np.float64), np.zeros(len(y))
+        else:
+            placed, errors = self._carried(self.embedding_, self.X_fit_, y)
+        return (placed, errors) if return_error else placed
+
+    def memory_estimate(self, n: int, q: int, dtype: npt.DTypeLike = np.float64) -> int:
+        """Return the bytes that a fit needs at most, besides the data.
+
+        Parameters
+        ----------
+        n, q : int
+            Number of points and their dimension.
+        dtype : dtype, default float64
+            Of the data.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> import unbend as ub
+        >>> ub.GreedyProcrustes().memory_estimate(1_000_000, 3) < 1.5e9
+        True
+        """
+        n, q = as_count(n, "n"), as_count(q, "q")
+        k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
+        return self._plan(n, q, k, np.dtype(dtype).itemsize, searched=True).peak()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted estimator to one file, from which :func:`unbend.load` makes it again.
+
+        The file is a zip archive of ``.npy`` arrays and a ``model.json``: nothing in it is run when it is
+        loaded, and other tools can read it. Functions and generators cannot be kept that way: a
+        `callback`, and a `random_state` that is no number, are saved as None. An older file is replaced,
+        in one step.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where it shall be. The folder must exist.
+
+        Returns
+        -------
+        Path
+            Where it is.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import unbend as ub
+        >>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
+        >>> model = ub.GreedyProcrustes(random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = model.save(pathlib.Path(folder, "roll.unbend"))
+        ...     bool((ub.load(path).embedding_ == model.embedding_).all())
+        True
+        """
+        from .models import save
+
+        check_is_fitted(self)
+        return save(self, path)
+
+    # What an algorithm does itself --------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Refuse what makes no sense whatever the data are."""
+        as_count(self.n_components, "n_components")
+        if self.n_neighbors is not None:
+            as_count(self.n_neighbors, "n_neighbors")
+        if self.tangent_neighbors is not None:
+            as_count(self.tangent_neighbors, "tangent_neighbors")
+        _check_choice(self.refine, "refine", REFINEMENTS)
+        _check_choice(self.objective, "objective", OBJECTIVES)
+        _check_choice(self.disconnected, "disconnected", DISCONNECTED)
+
+    def _embed(self, x: Matrix, wide: Neighborhoods | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        """Return an embedding, its components not yet laid out, and a trace.
+
+        Tangents are found from the `wide` neighbourhoods, if there are such.
+        """
+        raise NotImplementedError
+
+    def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
+        wide = self.tangent_neighbors
+        return memory.Plan(
+            n=n,
+            q=q,
+            d=as_count(self.n_components, "n_components"),
+            k=k,
+            itemsize=itemsize,
+            tangents=None if wide is None or wide == k else wide,
+            refined=self.refine is not None,
+            searched=searched,
+        )
+
+    # Fit ------------------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, neighborhoods: Neighborhoods | None) -> None:
+        self._check_parameters()
+        watch = Watch(self.verbose, self.callback)
+        x = self._validated(X, reset=True)
+        if self.n_components > x.shape[1]:
+            raise ValueError(
+                f"n_components = {self.n_components} exceeds the {x.shape[1]} dimensions of the data"
+            )
+        k = self._check_neighbors(len(x), neighborhoods)
+        memory.check(
+            self._plan(len(x), x.shape[1], k, x.dtype.itemsize, neighborhoods is None).peak(),
+            self.max_memory,
+        )
+        wide = self._find_neighbors(x, k, neighborhoods, watch)
+        self._check_connected()
+        embedding, self.trace_ = self._embed(x, wide, watch)
+        del wide
+        embedding = self._refined(x, embedding, watch)
+        self._keep(x, embedding, k)
+        self._measure(watch)
+        self.timings_ = watch.timings
+
+    def _validated(self, X: Any, reset: bool) -> Matrix:
+        """Return `X` as scikit-learn wants it checked; the core looks for NaN, and says where it is."""
+        least = 2 if reset else 1
+        return as_points(
+            validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                ensure_min_samples=least,
+            )
+        )
+
+    def _check_neighbors(self, n: int, given: Neighborhoods | None) -> int:
+        """Return the number of neighbours of a point, once there are points enough for it."""
+        most = n - 1
+        if self.tangent_neighbors is not None and self.tangent_neighbors > most:
+            raise ValueError(
+                f"tangent_neighbors = {self.tangent_neighbors} needs at least "
+                f"{self.tangent_neighbors + 1} points, got n_samples = {n}"
+            )
+        if given is not None:
+            return _mean_size(given, n)
+        k = min(DEFAULT_NEIGHBORS, most) if self.n_neighbors is None else self.n_neighbors
+        if k > most:
+            raise ValueError(f"n_neighbors = {k} needs at least {k + 1} points, got n_samples = {n}")
+        return k
+
+    def _find_neighbors(
+        self, x: Matrix, k: int, given: Neighborhoods | None, watch: Watch
+    ) -> Neighborhoods | None:
+        """Learn the neighbourhoods; return those to find the tangents from, if they are others."""
+        wide = self.tangent_neighbors
+        if given is not None:
+            self.neighborhoods_ = given
+            same = wide is None or wide == given.n_neighbors
+            return None if same or wide is None else self._search(x, wide, watch)
+        found = self._search(x, max(k, wide or k), watch)
+        self.neighborhoods_ = _first(found, k)
+        # Tangents need no distances, and wide lists of them are large.
+        return None if wide is None or wide == k else _first(found, wide, distances=False)
+
+    def _search(self, x: Matrix, k: int, watch: Watch) -> Neighborhoods:
+        with watch.stage("neighbours", len(x)):
+            _, indices, distances = _core.nearest(
+                x, k, "auto", thread_count(self.n_jobs), progress=watch.progress
+            )
+        return Neighborhoods(indices, n_neighbors=k, distances=distances, _found_here=True)
+
+    def _check_connected(self) -> None:
+        self.component_labels_ = self.neighborhoods_.component_labels
+        sizes = np.bincount(self.component_labels_)
+        if len(sizes) == 1:
+            return
+        largest = ", ".join(f"{size:,}" for size in np.sort(sizes)[::-1][:5])
+        text = f"the neighbourhoods fall into {len(sizes):,} components, of {largest}"
+        text += " and fewer points" if len(sizes) > 5 else " points"
+        if self.disconnected == "error":
+            raise ValueError(f"{text}: more neighbours may join them, or set disconnected = 'separate'")
+        how = "each is embedded by itself, and how they lie to each other means nothing"
+        warnings.warn(f"{text}: {how}", DisconnectedWarning, stacklevel=4)
+
+    def _refined(self, x: Matrix, embedding: Array, watch: Watch) -> Array:
+        self.refinement_, self.n_iter_ = None, 0
+        if self.refine is None:
+            return embedding
+        from .refine import refine
+
+        with watch.stage("refine"):
+            self.refinement_ = refine(
+                x,
+                embedding,
+                neighborhoods=self.neighborhoods_,
+                method=self.refine,
+                objective=self.objective,
+                n_jobs=self.n_jobs,
+                _watch=watch,
+            )
+        self.n_iter_ = self.refinement_.n_iter
+        return self.refinement_.embedding
+
+    def _keep(self, x: Matrix, embedding: Array, k: int) -> None:
+        laid_out = _core.lay_out(embedding, self.component_labels_).reshape(embedding.shape)
+        self.X_fit_, self.embedding_, self.n_neighbors_ = x, laid_out, k
+        if self.refinement_ is not None:
+            self.refinement_ = replace(self.refinement_, embedding=laid_out)
+
+    def _measure(self, watch: Watch) -> None:
+        with watch.stage("faithfulness", len(self.X_fit_)):
+            self.faithfulness_ = faithfulness(
+                self.X_fit_, self.embedding_, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs
+            )
+
+    # Transform ------------------------------------------------------------------------------------------
+
+    def _carried(self, source: Matrix, target: Matrix, new: Matrix) -> tuple[Array, Array]:
+        """Carry new points from one space to the other by the motion of their neighbours.
+
+        A point belongs to the component of its nearest neighbour, and is carried by that one alone: how
+        components lie to each other is no motion.
+        """
+        lists = self._query(source, new)
+        placed, errors = self._carry(source, target, new, lists)
+        if not self.component_labels_.any():
+            return placed, errors
+        labels = self.component_labels_[lists]
+        mixed = (labels != labels[:, :1]).any(axis=1)
+        for component in np.unique(labels[mixed, 0]):
+            rows = np.flatnonzero(mixed & (labels[:, 0] == component))
+            members = np.flatnonzero(self.component_labels_ == component)
+            own = self._query(source[members], new[rows])
+            placed[rows], errors[rows] = self._carry(source[members], target[members], new[rows], own)
+        return placed, errors
+
+    def _query(self, source: Matrix, new: Matrix) -> Indices:
+        k = min(self.n_neighbors_, len(source))
+        indices, _ = _core.query(source, new, k, "auto", thread_count(self.n_jobs))
+        return indices.reshape(len(new), k)
+
+    def _carry(self, source: Matrix, target: Matrix, new: Matrix, lists: Indices) -> tuple[Array, Array]:
+        placed, errors = _core.carry(
+            source, target, new, lists.ravel(), lists.shape[1], thread_count(self.n_jobs)
+        )
+        return placed.reshape(len(new), target.shape[1]), errors
+
+    # scikit-learn ---------------------------------------------------------------------------------------
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
+
+
+class GreedyProcrustes(_Embedding):
+    """Greedy Procrustes (Goldberg & Ritov 2009, section 4.1): one neighbourhood after the other laid down.
+
+    Begins with one neighbourhood and joins, at each step, the one that overlaps most with what is laid
+    down already, turned so that the overlap fits best. Takes O(n) steps after the search for neighbours:
+    made for large data. Where the surface can be laid flat, `faithfulness_.r_n` reaches the lower bound.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension d of the embedding.
+    n_neighbors : int, default 12
+        How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
+    n_init : int, default 4
+        From how many points to begin; the embedding of least R_N is kept, for each component.
+    tangent : {"neighborhood", "overlap"}
+        Whether neighbourhoods are turned within their tangents, found from all their points, or, as in
+        the paper, by the overlap alone.
+    tangent_neighbors : int, optional
+        Find the tangents from so many neighbours; `n_neighbors` by default. More are better under noise.
+    start : int, optional
+        The point to begin from; random by default.
+    refine : {"global", "pointwise", None}
+        How the embedding is refined; see :func:`unbend.refine`.
+    objective : {"R_N", "R"}
+        What refinement makes small.
+    disconnected : {"separate", "error"}
+        What to do where the neighbourhoods fall into several components: embed each by itself and lay
+        them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
+    random_state : int, Generator or RandomState, optional
+        Where the starts are drawn from. The same number gives the same bits.
+    n_jobs : int, optional
+        Number of threads; all by default. The result is the same for any number.
+    verbose : int, default 0
+        1 shows a line for each stage on standard error, with its progress and the time left.
+    callback : callable, optional
+        Called as ``callback(stage, done, total, best)`` about every 50 ms, where `best` is the least
+        objective so far or None. When it returns True the fit stops: with :class:`unbend.Stopped` before
+        there is an embedding, in the refinement with the best embedding so far, which is then measured.
+    max_memory : float, optional
+        The bytes that a fit may need; by default what the machine has available.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+        The embedding, in units of the data. Components are centred, turned to their principal axes and
+        set side by side, the largest first.
+    neighborhoods_ : Neighborhoods
+        Those of the data.
+    faithfulness_ : Faithfulness
+        How faithful the embedding is.
+    component_labels_ : ndarray of shape (n,)
+        The component of each point.
+    n_iter_ : int
+        Steps of the refinement.
+    refinement_ : Refinement or None
+        What the refinement did.
+    trace_ : dict
+        How the greedy steps went: "r_n" of every start, where there are several; which start was "kept"
+        for each component; and the "traces" of all starts: their "steps", the points of all "overlap"
+        together, and how often one had to wait ("waits"), was "forced", or came from the "other_side".
+    timings_ : dict of float
+        Seconds of every stage.
+    X_fit_ : ndarray of shape (n, q)
+        The data, not copied: do not change them while the estimator is used.
+    n_neighbors_ : int
+        How many fitted points carry a new one.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> gp = ub.GreedyProcrustes(n_components=2, n_neighbors=12, random_state=0).fit(X)
+    >>> gp.embedding_.shape
+    (2000, 2)
+    >>> gp.faithfulness_.r_n < 1.05 * gp.faithfulness_.lower_bound
+    True
+    >>> bool((gp.transform(X[:5]) == gp.embedding_[:5]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        n_neighbors: int | None = None,
+        *,
+        n_init: int = 4,
+        tangent: Literal["neighborhood", "overlap"] = "neighborhood",
+        tangent_neighbors: int | None = None,
+        start: int | None = None,
+        refine: Refine | None = "global",
+        objective: Literal["R_N", "R"] = "R_N",
+        disconnected: Literal["separate", "error"] = "separate",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        max_memory: float | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_init = n_init
+        self.tangent = tangent
+        self.tangent_neighbors = tangent_neighbors
+        self.start = start
+        self.refine = refine
+        self.objective = objective
+        self.disconnected = disconnected
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.max_memory = max_memory
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        as_count(self.n_init, "n_init")
+        _check_choice(self.tangent, "tangent", TANGENTS)
+        if self.start is not None:
+            as_count(self.start, "start", least=0)
+        if self.tangent == "overlap" and self.tangent_neighbors is not None:
+            raise ValueError(
+                f"tangent_neighbors = {self.tangent_neighbors} goes with tangent = 'neighborhood' only: "
+                "overlaps have no tangents of their own"
+            )
+
+    def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
+        plan = super()._plan(n, q, k, itemsize, searched)
+        return replace(plan, starts=as_count(self.n_init, "n_init"))
+
+    def _embed(self, x: Matrix, wide: Neighborhoods | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        if self.start is not None and self.start >= len(x):
+            raise ValueError(f"start = {self.start} is out of range: there are {len(x)} points")
+        with watch.stage("greedy", self.n_init * len(x)):
+            found = _core.greedy(
+                x,
+                self.neighborhoods_._graph,
+                None if wide is None else wide._graph,
+                self.n_components,
+                self.tangent,
+                self.n_init,
+                self.start,
+                seed_from(self.random_state),
+                thread_count(self.n_jobs),
+                progress=watch.progress,
+            )
+        if len(found["r_n"]):
+            watch.best = float(np.min(found["r_n"]))
+        embedding = found.pop("embedding").reshape(len(x), self.n_components)
+        del found["labels"]  # those of the neighbourhoods
+        return embedding, found
+
+
+def _check_choice(value: object, name: str, choices: tuple[object, ...]) -> None:
+    if value not in choices:
+        known = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} = {value!r} is unknown: use one of {known}")
+
+
+def _mean_size(given: Neighborhoods, n: int) -> int:
+    """Return how many neighbours a point has, if these are neighbourhoods of `n` points."""
+    if not isinstance(given, Neighborhoods):
+        raise TypeError(
+            f"neighborhoods must be unbend.Neighborhoods, got {type(given).__name__}: "
+            "see Neighborhoods.from_knn and Neighborhoods.from_graph"
+        )
+    if len(given) != n:
+        raise ValueError(f"X has n_samples = {n}, but neighborhoods has {len(given)}")
+    return given.n_neighbors or max(1, round(float(given.sizes.mean())))
+
+
+def _first(found: Neighborhoods, k: int, distances: bool = True) -> Neighborhoods:
+    """Return the first `k` neighbours of every point."""
+
+    def cut(flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        most = found.n_neighbors or k
+        return flat if k == most else flat.reshape(-1, most)[:, :k].ravel()
+
+    far = found.distances if distances else None
+    return Neighborhoods(
+        cut(found.indices),
+        n_neighbors=k,
+        distances=None if far is None else cut(far),
+        _found_here=True,
+    )
+
+
+def _same(a: Matrix, b: Matrix) -> bool:
+    """Return whether two arrays are one, or hold the same points."""
+    return a is b or (a.shape == b.shape and bool(np.array_equal(a, b)))

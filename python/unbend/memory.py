@@ -1,0 +1,262 @@
+"""What a fit needs in memory, and what the machine has."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Plan", "available", "check"]
+
+REAL, INDEX, POINTER = 8, 4, 8
+"""Bytes of a float64, a u32 and an i64."""
+
+SEARCH_COPIES = 1
+"""How many times the search for neighbours holds the points again."""
+
+START_BYTES = 24
+"""What one greedy start keeps for each point besides its embedding: its queue and its counts."""
+
+REFINE_VECTORS = 10
+"""Arrays of the embedding's shape that refinement holds: its start and its best, and the solver's own."""
+
+FAITHFULNESS_FIELDS = 8
+"""Numbers of the measures for each point."""
+
+CGROUPS = Path("/sys/fs/cgroup")
+UNLIMITED = 2**60
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sizes of a fit, from which its memory follows.
+
+    Attributes
+    ----------
+    n, q, d, k : int
+        Points, their dimension, that of the embedding, neighbours of each point.
+    itemsize : int
+        Bytes of an entry of the data.
+    tangents : int or None
+        From how many neighbours tangents are found, where these are not those of the graph.
+    starts : int
+        How many embeddings are made at once.
+    refined : bool
+        Whether the embedding is refined.
+    searched : bool
+        Whether neighbours are searched for; False if they are given.
+
+    Examples
+    --------
+    >>> plan = Plan(n=1_000_000, q=3, d=2, k=12)
+    >>> sorted(plan.stages())
+    ['faithfulness', 'greedy', 'neighbours', 'refine']
+    >>> plan.peak() == max(sum(parts.values()) for parts in plan.stages().values())
+    True
+    """
+
+    n: int
+    q: int
+    d: int
+    k: int
+    itemsize: int = REAL
+    tangents: int | None = None
+    starts: int = 1
+    refined: bool = True
+    searched: bool = True
+
+    def peak(self) -> int:
+        """Return the bytes that the fit holds at most, besides its input."""
+        return max(sum(parts.values()) for parts in self.stages().values())
+
+    def stages(self) -> dict[str, dict[str, int]]:
+        """Return what each stage holds, in bytes by name, with what stays from those before."""
+        stages = {"neighbours": self._neighbours()} if self.searched else {}
+        stages["greedy"] = self._graph() | self._wide() | self._tangents() | self._starts()
+        if self.refined:
+            stages["refine"] = self._graph() | self._embedding() | self._refine()
+        stages["faithfulness"] = self._graph() | self._embedding() | self._measures()
+        return stages
+
+    def _lists(self, k: int) -> int:
+        return (INDEX + REAL) * self.n * k
+
+    def _graph(self) -> dict[str, int]:
+        return {"neighbours": self._lists(self.k)} if self.searched else {}
+
+    def _wide(self) -> dict[str, int]:
+        return {} if self.tangents is None else {"neighbours for tangents": INDEX * self.n * self.tangents}
+
+    def _neighbours(self) -> dict[str, int]:
+        k = max(self.k, self.tangents or 0)
+        return {
+            "all neighbours": self._lists(k),
+            "the nearest of them": self._lists(self.k) if k > self.k else 0,
+            "points in the tree": SEARCH_COPIES * self.n * self.q * self.itemsize,
+            "order in the tree": INDEX * self.n,
+        }
+
+    def _tangents(self) -> dict[str, int]:
+        # The core keeps whichever is less: the directions, or the neighbourhoods along them.
+        return {"tangents": REAL * self.n * min(self.q, self.k + 1) * self.d}
+
+    def _starts(self) -> dict[str, int]:
+        measures = FAITHFULNESS_FIELDS * REAL * self.n if self.starts > 1 else 0
+        return {
+            "reversed neighbours": POINTER * self.n + INDEX * self.n * self.k,
+            "starts": self.starts * self.n * (REAL * self.d + START_BYTES),
+            "measures of a start": measures,
+            "labels": INDEX * self.n,
+        }
+
+    def _embedding(self) -> dict[str, int]:
+        return {"embedding": REAL * self.n * self.d, "labels": INDEX * self.n}
+
+    def _refine(self) -> dict[str, int]:
+        places = self.n * (self.k + 1)
+        # Wide neighbourhoods are held in as few coordinates as their points span.
+        shapes = REAL * places * (self.k + 1) if self.q > self.k + 1 else 0
+        return {
+            "reversed neighbours": POINTER * self.n + INDEX * self.n * self.k,
+            "places in neighbourhoods": INDEX * places,
+            "targets of neighbourhoods": REAL * places * self.d,
+            "weights": 2 * REAL * self.n,
+            "shapes": shapes,
+            "vectors": REFINE_VECTORS * REAL * self.n * self.d,
+        }
+
+    def _measures(self) -> dict[str, int]:
+        return {
+            "embedding before it was laid out": REAL * self.n * self.d,
+            "measures": FAITHFULNESS_FIELDS * REAL * self.n,
+            "centers": INDEX * self.n,
+        }
+
+
+def check(needed: int, max_memory: float | None = None) -> None:
+    """Refuse a fit that does not fit.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes.
+    max_memory : float, optional
+        How many bytes may be used; by default what the machine has available, if it says so.
+
+    Raises
+    ------
+    MemoryError
+        If `needed` is more than that.
+
+    Examples
+    --------
+    >>> check(3 * 10**9, max_memory=2**30)
+    Traceback (most recent call last):
+    MemoryError: the fit needs about 3.0 GB, but max_memory = 1073741824 allows 1.1 GB
+    """
+    if max_memory is not None:
+        allowed, words = _as_bytes(max_memory), f"max_memory = {max_memory} allows"
+    else:
+        found = available()
+        if found is None:
+            return
+        allowed, words = found, "the machine has"
+    if needed > allowed:
+        left = "" if max_memory is not None else " available (max_memory sets another limit)"
+        raise MemoryError(f"the fit needs about {readable(needed)}, but {words} {readable(allowed)}{left}")
+
+
+def _as_bytes(max_memory: float) -> int:
+    if isinstance(max_memory, bool | str) or not max_memory > 0:
+        raise ValueError(f"max_memory = {max_memory!r} is not a number of bytes: it must be above 0")
+    return UNLIMITED if max_memory > UNLIMITED else int(max_memory)
+
+
+def readable(size: int) -> str:
+    """Write a number of bytes in the unit that suits it.
+
+    Examples
+    --------
+    >>> readable(1_530_000_000), readable(800)
+    ('1.5 GB', '800 bytes')
+    """
+    if size < 1000:
+        return f"{size} bytes"
+    value, units = float(size), iter(("kB", "MB", "GB", "TB", "PB", "EB"))
+    unit = ""
+    while value >= 999.95:
+        value, unit = value / 1000, next(units)
+    return f"{value:.1f} {unit}"
+
+
+def available() -> int | None:
+    """Return the bytes that a new computation can have, None if the machine does not tell.
+
+    The least of what Linux calls available and what the control groups of the process leave; elsewhere
+    the memory built in.
+
+    Examples
+    --------
+    >>> available() is None or available() > 0
+    True
+    """
+    known = [size for size in (_meminfo(), *_control_groups()) if size is not None]
+    return min(known) if known else _built_in()
+
+
+def _meminfo(path: Path = Path("/proc/meminfo")) -> int | None:
+    for line in _lines(path):
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _control_groups(root: Path = CGROUPS, membership: Path = Path("/proc/self/cgroup")) -> list[int]:
+    """Return what each limit above the process leaves: its own group's and those of all groups around."""
+    left = []
+    for line in _lines(membership):
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            base, names = root, ("memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            base, names = root / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        else:
+            continue
+        inside = base / group.strip("/")
+        for folder in (inside, *inside.parents):
+            left += _room(folder, *names)
+            if folder == base:
+                break
+    return left
+
+
+def _room(folder: Path, limit: str, usage: str) -> list[int]:
+    most, used = _number(folder / limit), _number(folder / usage)
+    if most is None or used is None or most >= UNLIMITED:
+        return []
+    # Pages of files that nobody holds are given up when memory is needed.
+    return [max(0, most - used + _inactive_files(folder / "memory.stat"))]
+
+
+def _inactive_files(path: Path) -> int:
+    stat = dict(line.split()[:2] for line in _lines(path))
+    return int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))
+
+
+def _number(path: Path) -> int | None:
+    text = "".join(_lines(path)).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def _built_in() -> int | None:
+    try:
+        return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return None
