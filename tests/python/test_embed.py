@@ -57,6 +57,46 @@ def test_a_roll_is_unrolled(seed):
     assert procrustes(coordinates, gp.embedding_)[2] < 1e-4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_ten_thousand_points_from_any_seed(seed):
+    x, coordinates = roll(10_000, seed)
+    gp = fit(x, n_neighbors=12, random_state=seed)
+    assert gp.faithfulness_.r_n < 1.05 * gp.faithfulness_.lower_bound
+    assert procrustes(coordinates, gp.embedding_)[2] < 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1600, 100_000, 1_000_000])
+def test_rolls_of_any_size(n):
+    x, coordinates = roll(n)
+    gp = fit(x, n_neighbors=12)
+    assert gp.faithfulness_.r_n < 1.05 * gp.faithfulness_.lower_bound
+    assert procrustes(coordinates, gp.embedding_)[2] < 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_few_neighbours_and_many_starts(seed):
+    x, _ = roll(10_000, seed)
+    assert fit(x, n_neighbors=8, n_init=8, random_state=seed).faithfulness_.r_n < 0.002
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_noisy_roll(seed):
+    """0.0926 is what a plain prototype reached, where LTSA, LLE and Isomap fail or warp."""
+    x, coordinates = roll(2500, seed, noise=0.5)
+    gp = fit(x, n_neighbors=15, random_state=seed)
+    assert gp.faithfulness_.r_n < 1.05 * 0.0926
+    assert procrustes(coordinates, gp.embedding_)[2] < 5e-3
+
+
+def test_long_chains_of_steps_under_noise_do_not_drift():
+    x, coordinates = roll(20_000, noise=0.3)
+    gp = fit(x, n_neighbors=12, tangent_neighbors=60)
+    assert procrustes(coordinates, gp.embedding_)[2] <= 1e-3
+
+
 def test_greedy_alone_is_near(x):
     gp = fit(x, refine=None)
     assert gp.faithfulness_.r_n < 3 * gp.faithfulness_.lower_bound
