@@ -571,7 +571,8 @@ class GreedyProcrustes(_Embedding):
 
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
         plan = super()._plan(n, q, k, itemsize, searched)
-        return replace(plan, starts=as_count(self.n_init, "n_init"))
+        threads = thread_count(self.n_jobs) or os.cpu_count() or 1
+        return replace(plan, starts=as_count(self.n_init, "n_init"), threads=threads)
 
     def _embed(self, x: Matrix, wide: Neighborhoods | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
         if self.start is not None and self.start >= len(x):

@@ -14,8 +14,20 @@ REAL, INDEX, POINTER = 8, 4, 8
 SEARCH_COPIES = 1
 """How many times the search for neighbours holds the points again."""
 
-START_BYTES = 24
-"""What one greedy start keeps for each point besides its embedding: its queue and its counts."""
+NARROW, WIDE = 4, 16
+"""Up to the first dimension the search is always by tree, beyond the second never."""
+
+CANDIDATE, SPARE_CANDIDATES, TILES = 16, 18, 10**7
+"""What the search by products holds: bytes of a candidate, how many more than asked for, its tiles."""
+
+START_BYTES = 28
+"""What one greedy start keeps for each point besides its embedding and frames: its queue and its counts."""
+
+LANES = 4
+"""Kept neighbourhoods are padded to a multiple of so many points."""
+
+UNRETURNED = 1.15
+"""What was freed and is not given back yet, on average: measured."""
 
 REFINE_VECTORS = 10
 """Arrays of the embedding's shape that refinement holds: its start and its best, and the solver's own."""
@@ -40,7 +52,9 @@ class Plan:
     tangents : int or None
         From how many neighbours tangents are found, where these are not those of the graph.
     starts : int
-        How many embeddings are made at once.
+        How many embeddings are made.
+    threads : int
+        How many of them at once.
     refined : bool
         Whether the embedding is refined.
     searched : bool
@@ -51,7 +65,7 @@ class Plan:
     >>> plan = Plan(n=1_000_000, q=3, d=2, k=12)
     >>> sorted(plan.stages())
     ['faithfulness', 'greedy', 'neighbours', 'refine']
-    >>> plan.peak() == max(sum(parts.values()) for parts in plan.stages().values())
+    >>> plan.peak() >= max(sum(parts.values()) for parts in plan.stages().values())
     True
     """
 
@@ -62,12 +76,13 @@ class Plan:
     itemsize: int = REAL
     tangents: int | None = None
     starts: int = 1
+    threads: int = 1
     refined: bool = True
     searched: bool = True
 
     def peak(self) -> int:
         """Return the bytes that the fit holds at most, besides its input."""
-        return max(sum(parts.values()) for parts in self.stages().values())
+        return int(UNRETURNED * max(sum(parts.values()) for parts in self.stages().values()))
 
     def stages(self) -> dict[str, dict[str, int]]:
         """Return what each stage holds, in bytes by name, with what stays from those before."""
@@ -89,10 +104,12 @@ class Plan:
 
     def _neighbours(self) -> dict[str, int]:
         k = max(self.k, self.tangents or 0)
+        candidates = CANDIDATE * (k + SPARE_CANDIDATES) * self.n + TILES if self.q > NARROW else 0
         return {
+            "candidates": candidates,
             "all neighbours": self._lists(k),
             "the nearest of them": self._lists(self.k) if k > self.k else 0,
-            "points in the tree": SEARCH_COPIES * self.n * self.q * self.itemsize,
+            "points in the tree": 0 if self.q > WIDE else SEARCH_COPIES * self.n * self.q * self.itemsize,
             "order in the tree": INDEX * self.n,
         }
 
@@ -102,9 +119,11 @@ class Plan:
 
     def _starts(self) -> dict[str, int]:
         measures = FAITHFULNESS_FIELDS * REAL * self.n if self.starts > 1 else 0
+        under_way = min(self.starts, self.threads)
         return {
             "reversed neighbours": POINTER * self.n + INDEX * self.n * self.k,
-            "starts": self.starts * self.n * (REAL * self.d + START_BYTES),
+            "starts": self.starts * self.n * REAL * self.d,
+            "starts under way": under_way * self.n * (REAL * self.d**2 + START_BYTES),
             "measures of a start": measures,
             "labels": INDEX * self.n,
         }
@@ -115,7 +134,8 @@ class Plan:
     def _refine(self) -> dict[str, int]:
         places = self.n * (self.k + 1)
         # Wide neighbourhoods are held in as few coordinates as their points span.
-        shapes = REAL * places * (self.k + 1) if self.q > self.k + 1 else 0
+        padded = -(-(self.k + 1) // LANES) * LANES
+        shapes = REAL * places * padded if self.q > self.k + 1 else 0
         return {
             "reversed neighbours": POINTER * self.n + INDEX * self.n * self.k,
             "places in neighbourhoods": INDEX * places,

@@ -604,7 +604,7 @@ def test_neighbourhoods_of_other_data():
 def test_too_little_memory_is_found_before_the_work(x, monkeypatch):
     monkeypatch.setattr(embed._core, "nearest", lambda *_, **__: pytest.fail("the work was begun"))
     needed = ub.GreedyProcrustes().memory_estimate(N, 3)
-    with pytest.raises(MemoryError, match=r"the fit needs about .*kB, but max_memory = 1000 allows 1.0 kB"):
+    with pytest.raises(MemoryError, match=r"the fit needs about .*B, but max_memory = 1000 allows 1.0 kB"):
         fit(x, max_memory=1000)
     with pytest.raises(MemoryError, match="max_memory"):
         fit(x, max_memory=needed - 1)

@@ -1,6 +1,7 @@
 """What a fit needs in memory, and what the machine has."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -20,7 +21,7 @@ def plan(**sizes):
         {"d": 3},
         {"k": 30},
         {"tangents": 60},
-        {"starts": 9},
+        {"starts": 9, "threads": 9},
         {"tangents": 60, "q": 50, "itemsize": 4},
     ],
 )
@@ -37,7 +38,8 @@ def test_less_needs_less():
 
 def test_the_peak_is_that_of_the_largest_stage():
     stages = plan(tangents=60).stages()
-    assert plan(tangents=60).peak() == max(sum(parts.values()) for parts in stages.values())
+    largest = max(sum(parts.values()) for parts in stages.values())
+    assert plan(tangents=60).peak() == int(memory.UNRETURNED * largest)
     assert all(size >= 0 for parts in stages.values() for size in parts.values())
 
 
@@ -140,3 +142,47 @@ def test_the_least_counts(monkeypatch):
     monkeypatch.setattr(memory, "_meminfo", lambda: 500)
     monkeypatch.setattr(memory, "_control_groups", lambda: [700, 300])
     assert memory.available() == 300
+
+
+# Against what is measured
+
+MEASURE = """
+import sys, resource
+import numpy as np, scipy.sparse.linalg, unbend as ub
+
+def peak():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
+n, q, parameters = {n}, {q}, {parameters}
+x, _ = ub.datasets.swiss_roll(n, random_state=0)
+if q > 3:
+    x = x @ np.linalg.qr(np.random.default_rng(0).normal(size=(q, q)))[0][:3]
+ub.GreedyProcrustes().fit(np.ascontiguousarray(x[:500]))
+model = ub.GreedyProcrustes(n_neighbors=12, random_state=0, **parameters)
+before = peak()
+model.fit(x)
+print(model.memory_estimate(n, q) / (peak() - before))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("n", "q", "parameters"),
+    [
+        (300_000, 3, {"n_init": 1, "refine": None}),
+        (300_000, 3, {"n_init": 1}),
+        (300_000, 3, {}),
+        (300_000, 3, {"tangent_neighbors": 60}),
+        (1_000_000, 3, {"n_init": 1, "refine": None}),
+        (1_000_000, 3, {}),
+        (60_000, 40, {"n_init": 1, "refine": None}),
+        (60_000, 40, {}),
+        (300_000, 8, {}),
+    ],
+)
+def test_the_estimate_is_near_the_peak(n, q, parameters):
+    code = MEASURE.format(n=n, q=q, parameters=parameters)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0.7 < float(done.stdout) < 1.3
