@@ -188,8 +188,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// The product of two charts over the points that both hold, as a share of the first. Charts are about their means
-    /// or nearly so: the differences are left in.
+    /// The product of two charts over the points that both hold, as a share of the first. About the means of these
+    /// points: between distant neighbours lie few, and about other origins their product can point backwards.
     fn compare<'c>(
         &self,
         i: usize,
@@ -199,17 +199,20 @@ impl<'a, 'p> Atlas<'a, 'p> {
         out: &mut [f64],
     ) {
         let d = self.n_components;
-        let mut whole2 = 0.0;
+        let (mut whole2, mut count, mut sums) = (0.0, 0.0, vec![0.0; 2 * d]);
         out.fill(0.0);
         for (p, x) in members(self.neighborhoods, i, true).zip(own) {
             whole2 += plain_dot(x, x);
             let shared = members(self.neighborhoods, c, true).zip(theirs.clone()).find(|(r, _)| *r == p);
             if let Some((_, y)) = shared {
+                count += 1.0;
                 (0..d * d).for_each(|ab| out[ab] += x[ab % d] * y[ab / d]);
+                sums.iter_mut().zip(x.iter().chain(y)).for_each(|(sum, v)| *sum += v);
             }
         }
-        if whole2 > 0.0 {
-            out.iter_mut().for_each(|v| *v /= whole2);
+        if whole2 > 0.0 && count > 0.0 {
+            let (x, y) = sums.split_at(d);
+            (0..d * d).for_each(|ab| out[ab] = (out[ab] - x[ab % d] * y[ab / d] / count) / whole2);
         }
     }
 
