@@ -26,3 +26,12 @@ pub trait Monitor: Sync {
 pub struct Unmonitored;
 
 impl Monitor for Unmonitored {}
+
+/// Passes on when to stop, but no reports: for what is not worth a stage of its own.
+pub(crate) struct Silent<'m>(pub &'m dyn Monitor);
+
+impl Monitor for Silent<'_> {
+    fn stop_requested(&self) -> bool {
+        self.0.stop_requested()
+    }
+}

@@ -7,6 +7,8 @@ mod charts;
 mod clouds;
 mod embed;
 mod graph;
+mod greedy;
+mod layout;
 mod linalg;
 mod measure;
 mod monitor;
@@ -14,6 +16,7 @@ mod naive;
 mod neighbors;
 mod parallel;
 mod points;
+mod refine;
 mod synthetic;
 
 /// As many cases, the same in every run.

@@ -79,6 +79,37 @@ fn jobs() -> Vec<(&'static str, &'static str, usize, Job)> {
                 f(&x, &y, &graph, monitor)
             })
         };
+    let laid = |n: usize, q: usize, whole: bool| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let x = gaussian(n, q, 81);
+            let x = Points::new("X", x.view(), &Unmonitored)?;
+            let graph = neighbors::nearest(&x, 8, Search::Auto, &Unmonitored)?.neighborhoods;
+            let atlas = match whole {
+                true => charts::Atlas::whole(&x, &graph, 2)?,
+                false => charts::Atlas::new(&x, &graph, None, 2, &Unmonitored)?,
+            };
+            let params = embed::GreedyParams { n_init: 2, ..Default::default() };
+            embed::greedy(&atlas, &params, monitor).map(|_| ())
+        })
+    };
+    let mapped = |n: usize, q: usize| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let x = gaussian(n, q, 82);
+            let x = Points::new("X", x.view(), &Unmonitored)?;
+            let graph = neighbors::nearest(&x, 8, Search::Auto, &Unmonitored)?.neighborhoods;
+            charts::Atlas::new(&x, &graph, None, 2, monitor).map(|_| ())
+        })
+    };
+    let refined = |n: usize, q: usize| -> Job {
+        Box::new(move |monitor: &dyn Monitor| {
+            let (x, y) = (gaussian(n, q, 83), gaussian(n, 2, 84));
+            let (x, y) =
+                (Points::new("X", x.view(), &Unmonitored)?, Points::new("Y", y.view(), &Unmonitored)?);
+            let graph = neighbors::nearest(&x, 8, Search::Auto, &Unmonitored)?.neighborhoods;
+            let refiner = embed::Refiner::new(&x, &graph, 2, Default::default(), monitor)?;
+            refiner.frames(&x, &y, &graph, monitor).map(|_| ())
+        })
+    };
     let narrow = || gaussian(40_000, 3, 70);
     let wide = || gaussian(2100, 20, 72);
     let copies = || repeated(&gaussian(21, 20, 73), 100);
@@ -96,6 +127,13 @@ fn jobs() -> Vec<(&'static str, &'static str, usize, Job)> {
             asked(gaussian(40_000, 5, 74), gaussian(40_000, 5, 80), Search::Auto),
         ),
         ("carry", "carry", 6000, carried(6000)),
+        ("greedy", "greedy", 6000, laid(6000, 3, false)),
+        ("greedy, wide", "greedy", 3000, laid(3000, 20, false)),
+        ("greedy, whole", "greedy", 3000, laid(3000, 3, true)),
+        ("atlas", "charts", 6000, mapped(6000, 3)),
+        ("atlas, wide", "charts", 6000, mapped(6000, 20)),
+        ("refine", "frames", 6000, refined(6000, 3)),
+        ("refine, wide", "frames", 6000, refined(6000, 20)),
         ("within, tree", "neighbors", 40_000, radius(narrow(), Search::Tree)),
         ("within, blocked", "neighbors", 2100, radius(wide(), Search::Blocked)),
         (
@@ -162,7 +200,7 @@ fn progress_rises_to_the_total() {
         let diary = Diary::default();
         on_threads(1, || job(&diary)).unwrap();
         let reports = diary.0.into_inner().unwrap();
-        let (mut before, mut last_stage) = (0.0, expected_stage);
+        let (mut before, mut last_stage) = (0.0, reports[0].0);
         for &(stage, done, total) in &reports {
             let share = done as f64 / total as f64;
             assert!(stage.starts_with(expected_stage), "{name}: {stage}");

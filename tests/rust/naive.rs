@@ -341,3 +341,112 @@ pub fn faithfulness(x: &Array2<f64>, y: &Array2<f64>, graph: &[Vec<u32>], includ
         per_point,
     }
 }
+
+/// Greedy Procrustes, section 4.1, from `start`; equal counts in the order in which they were reached. For data whose
+/// points are all reached this way.
+///
+/// `steadied`: in charts instead of whole neighbourhoods; to what the overlap says of the turn is added what the turns
+/// before say of it, and points where the fit has more than twice the variance of an embedded one are left to others;
+/// where that is the neighbourhood's own, it waits until more of it is embedded.
+pub fn greedy(x: &Array2<f64>, graph: &[Vec<u32>], start: usize, d: usize, steadied: bool) -> DMatrix<f64> {
+    let (n, q) = x.dim();
+    let offset = |p: usize, i: usize| DVector::from_fn(q, |a, _| x[[p, a]] - x[[i, a]]);
+    let basis = |i: usize| svd(&centered(x, &members(graph, i, true))).v.columns(0, d).into_owned();
+    let mut y = DMatrix::zeros(n, d);
+    // which neighbourhood embedded each point, its frame, and when one of the point's neighbours last was embedded
+    let (mut placer, mut frames, mut reached) = (vec![None; n], vec![DMatrix::zeros(q, d); n], vec![0; n]);
+    let mut put_off = vec![0; n];
+    let (mut j, mut placed, mut clock) = (start, members(graph, start, true), 0);
+    frames[start] = basis(start);
+    placed.iter().for_each(|&p| y.set_row(p, &(frames[start].transpose() * offset(p, start)).transpose()));
+    loop {
+        for &p in &placed {
+            clock += 1;
+            placer[p] = Some(j);
+            (0..n).filter(|&r| graph[r].contains(&(p as u32))).for_each(|r| reached[r] = clock);
+        }
+        let count = |p: usize| graph[p].iter().filter(|&&r| placer[r as usize].is_some()).count();
+        let rest = (0..n).filter(|&p| placer[p].is_none() && count(p) > put_off[p]);
+        let Some(next) = rest.max_by_key(|&p| (count(p), -reached[p], -(p as i64))) else { return y };
+        j = next;
+        let own = if steadied { basis(j) } else { DMatrix::identity(q, q) };
+        let (overlap, others): (Vec<_>, Vec<_>) =
+            members(graph, j, true).into_iter().partition(|&p| placer[p].is_some());
+        let t = centered(x, &overlap) * &own;
+        let images = y.select_rows(&overlap);
+        let mean = images.row_mean();
+        let centred = DMatrix::from_fn(overlap.len(), d, |p, b| images[(p, b)] - mean[b]);
+        let mut product = t.transpose() * centred;
+        if steadied {
+            let extent2 = (centered(x, &members(graph, j, true)) * &own).norm_squared();
+            for &p in &overlap {
+                product += own.transpose() * &frames[placer[p].unwrap()] * (extent2 / overlap.len() as f64);
+            }
+        }
+        let Svd { u, v, .. } = svd(&product);
+        let turn = u * v.transpose();
+        let place = |p: usize| own.transpose() * offset(p, overlap[0]) + t.row(0).transpose();
+        let uncertain = |p: usize| 1.0 / overlap.len() as f64 + place(p).norm_squared() / t.norm_squared();
+        placed = Vec::new();
+        if steadied && uncertain(j) > 2.0 {
+            put_off[j] = count(j);
+            continue;
+        }
+        for p in others {
+            if !steadied || uncertain(p) <= 2.0 {
+                let at = place(p);
+                y.set_row(p, &(&mean + (turn.transpose() * at).transpose()));
+                placed.push(p);
+            }
+        }
+        frames[j] = own * turn;
+    }
+}
+
+/// w_i for refinement: 1, or 1 / |H X_i|^2, which for neighbourhoods without extent is that of the usual one.
+pub fn refinement_weights(x: &Array2<f64>, graph: &[Vec<u32>], normalized: bool) -> Vec<f64> {
+    if !normalized {
+        return vec![1.0; graph.len()];
+    }
+    let norms2: Vec<f64> =
+        (0..graph.len()).map(|i| centered(x, &members(graph, i, true)).norm_squared()).collect();
+    let mut real: Vec<f64> = norms2.iter().copied().filter(|&norm2| norm2 > 0.0).collect();
+    real.sort_by(f64::total_cmp);
+    let usual = real.get(real.len() / 2).copied().unwrap_or(1.0);
+    norms2.iter().map(|&norm2| 1.0 / if norm2 > 1e-12 * usual { norm2 } else { usual }).collect()
+}
+
+/// The sum of w_i H_i, n x n.
+pub fn centering(graph: &[Vec<u32>], weights: &[f64]) -> DMatrix<f64> {
+    let mut sum = DMatrix::zeros(graph.len(), graph.len());
+    for (i, weight) in weights.iter().enumerate() {
+        let members = members(graph, i, true);
+        for &p in &members {
+            sum[(p, p)] += weight;
+            members.iter().for_each(|&r| sum[(p, r)] -= weight / members.len() as f64);
+        }
+    }
+    sum
+}
+
+/// The sum of w_i H_i X A_i with the best frames, the mean of w_i G, and whether every frame is decided.
+pub fn frames(
+    x: &Array2<f64>,
+    y: &Array2<f64>,
+    graph: &[Vec<u32>],
+    weights: &[f64],
+) -> (DMatrix<f64>, f64, bool) {
+    let (mut sides, mut objective, mut decided) = (DMatrix::zeros(x.nrows(), y.ncols()), 0.0, true);
+    for (i, weight) in weights.iter().enumerate() {
+        let members = members(graph, i, true);
+        let (hx, hy) = (centered(x, &members), centered(y, &members));
+        let values = svd(&(hx.transpose() * &hy)).s;
+        decided &= values[values.len() - 1] > 1e-6 * values[0];
+        let turned = &hx * best_rotation(&hx, &hy).0;
+        for (m, &p) in members.iter().enumerate() {
+            (0..y.ncols()).for_each(|b| sides[(p, b)] += weight * turned[(m, b)]);
+        }
+        objective += weight * procrustes(&hx, &hy);
+    }
+    (sides, objective / weights.len() as f64, decided)
+}

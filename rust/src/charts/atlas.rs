@@ -4,13 +4,16 @@ use super::gram::Gram;
 use super::local::Local;
 use super::tangent::{Tangent, check_components, check_lengths, members};
 use crate::error::Result;
-use crate::linalg::{column, first};
+use crate::linalg::{column, dot, first, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::fill_rows;
 use crate::points::Points;
 
 const STAGE: &str = "charts";
+
+/// Rows longer than this are multiplied in lanes.
+const SHORT: usize = 8;
 
 /// Gives the coordinates of any neighbourhood: its point first, then its neighbours.
 ///
@@ -161,7 +164,11 @@ impl<'a, 'p> Atlas<'a, 'p> {
         for p in members(self.neighborhoods, i, true) {
             self.points.copy_row(p, row);
             row.iter_mut().zip(own.iter()).for_each(|(r, o)| *r -= o);
-            out.flat.extend(basis.chunks_exact(q).map(|axis| plain_dot(axis, row)));
+            out.flat.extend(
+                basis
+                    .chunks_exact(q)
+                    .map(|axis| if q > SHORT { dot(axis, row) } else { plain_dot(axis, row) }),
+            );
         }
     }
 
@@ -203,8 +210,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// The product of two charts over the points that both hold, as a share of the first. Charts are about their means
-    /// or nearly so: the differences are left in.
+    /// The product of two charts over the points that both hold, as a share of the first. About the means of these
+    /// points: between distant neighbours lie few, and about other origins their product can point backwards.
     fn compare<'c>(
         &self,
         i: usize,
@@ -214,25 +221,53 @@ impl<'a, 'p> Atlas<'a, 'p> {
         out: &mut [f64],
     ) {
         let d = self.n_components;
-        let mut whole2 = 0.0;
+        let (mut whole2, mut count, mut sums) = (0.0, 0.0, vec![0.0; 2 * d]);
         out.fill(0.0);
         for (p, x) in members(self.neighborhoods, i, true).zip(own) {
             whole2 += plain_dot(x, x);
             let shared = members(self.neighborhoods, c, true).zip(theirs.clone()).find(|(r, _)| *r == p);
             if let Some((_, y)) = shared {
+                count += 1.0;
                 (0..d * d).for_each(|ab| out[ab] += x[ab % d] * y[ab / d]);
+                sums.iter_mut().zip(x.iter().chain(y)).for_each(|(sum, v)| *sum += v);
             }
         }
-        if whole2 > 0.0 {
-            out.iter_mut().for_each(|v| *v /= whole2);
+        if whole2 > 0.0 && count > 0.0 {
+            let (x, y) = sums.split_at(d);
+            (0..d * d).for_each(|ab| out[ab] = (out[ab] - x[ab % d] * y[ab / d] / count) / whole2);
         }
     }
 
-    /// P_i of the neighbourhood itself, column after column, in the coordinates of the data.
+    /// P_i of the neighbourhood itself, column after column, in the coordinates of the data: along the axes of its
+    /// chart, if that is kept.
     pub fn tangent(&self, i: usize, basis: &mut [f64]) {
+        if let Form::Charts { place, flat } = &self.form {
+            return self.regress(i, &flat[i * place..][..*place], basis);
+        }
         let (mut local, mut tangent) = (Local::default(), Tangent::default());
         fit_tangent(self.points, self.neighborhoods, i, self.n_components, &mut local, &mut tangent);
         widen(&local, &tangent, self.n_components, basis);
+    }
+
+    /// The directions of the data along which a chart was read: X'T (T'T)^-1, for T about its mean.
+    fn regress(&self, i: usize, chart: &[f64], basis: &mut [f64]) {
+        let (q, d) = (self.points.dim(), self.n_components);
+        let m = self.neighborhoods.of(i).len() + 1;
+        let mut chart = chart[..m * d].to_vec();
+        for b in 0..d {
+            let mean = chart.iter().skip(b).step_by(d).sum::<f64>() / m as f64;
+            chart.iter_mut().skip(b).step_by(d).for_each(|v| *v -= mean);
+        }
+        let inverse = inverse_scatter(&chart, d);
+        let mut row = vec![0.0; q];
+        basis.fill(0.0);
+        for (p, t) in members(self.neighborhoods, i, true).zip(chart.chunks_exact(d)) {
+            self.points.copy_row(p, &mut row);
+            for (b, axis) in basis.chunks_exact_mut(q).enumerate() {
+                let weight = plain_dot(&inverse[b * d..][..d], t);
+                axis.iter_mut().zip(&row).for_each(|(a, v)| *a += weight * v);
+            }
+        }
     }
 
     /// The coordinates of neighbourhood `i` along the directions of `basis`.
@@ -263,6 +298,23 @@ fn fit_tangent(
             tangent.fit(local, local.dim, d);
         }
     }
+}
+
+/// (T'T)^-1 over the directions in which the points of a chart have extent.
+fn inverse_scatter(chart: &[f64], d: usize) -> Vec<f64> {
+    let mut scatter = vec![0.0; d * d];
+    for t in chart.chunks_exact(d) {
+        (0..d * d).for_each(|ab| scatter[ab] += t[ab / d] * t[ab % d]);
+    }
+    let mut extents2 = vec![0.0; d];
+    symmetric_eigen(&mut scatter, d, &mut extents2, &mut Vec::new());
+    let mut inverse = vec![0.0; d * d];
+    for (axis, &extent2) in scatter.chunks_exact(d).zip(&extents2) {
+        if extent2 > 1e-14 * extents2[0] {
+            (0..d * d).for_each(|ab| inverse[ab] += axis[ab / d] * axis[ab % d] / extent2);
+        }
+    }
+    inverse
 }
 
 fn widen(local: &Local, tangent: &Tangent, d: usize, basis: &mut [f64]) {

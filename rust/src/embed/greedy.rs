@@ -12,9 +12,9 @@ use rayon::prelude::*;
 use super::frontier::Frontier;
 use crate::charts::{Atlas, Coordinates, Tangents, members};
 use crate::error::{Error, Result};
-use crate::linalg::{Singular, first, orthogonal_factor};
+use crate::linalg::{Singular, dot, first, orthogonal_factor};
 use crate::measure;
-use crate::monitor::{Monitor, Unmonitored};
+use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::points::Points;
 use crate::rng::{stream, uniform};
@@ -31,7 +31,7 @@ const SOUND: f64 = 1e-3;
 /// keeps it down, and this bound keeps out the worst.
 const LEVERAGE: f64 = 2.0;
 
-/// Steps between two looks at the monitor.
+/// Steps between two reports.
 const STEPS: usize = 256;
 
 /// Where to begin, and how often.
@@ -128,7 +128,7 @@ pub fn greedy(atlas: &Atlas, params: &GreedyParams, monitor: &dyn Monitor) -> Re
         .map(|firsts| Growth::new(atlas, &reversed, monitor, &done, params.n_init).grow(&firsts))
         .collect();
     let (embeddings, traces): (Vec<_>, Vec<_>) = grown?.into_iter().unzip();
-    choose(atlas, embeddings, labels, traces)
+    choose(atlas, embeddings, labels, traces, &Silent(monitor))
 }
 
 /// For each start the first point of every component.
@@ -148,12 +148,13 @@ fn starts(labels: &[u32], params: &GreedyParams) -> Vec<Vec<u32>> {
     starts
 }
 
-/// Of every component the embedding of lowest R_N.
+/// Of every component the embedding of lowest R_N, of which neighbourhoods without extent are no part.
 fn choose(
     atlas: &Atlas,
     mut embeddings: Vec<Vec<f64>>,
     labels: Vec<u32>,
     traces: Vec<Trace>,
+    monitor: &dyn Monitor,
 ) -> Result<Greedy> {
     let d = atlas.n_components();
     let components = labels.iter().max().map_or(0, |&last| last as usize + 1);
@@ -164,13 +165,11 @@ fn choose(
     let mut r_n = Vec::new();
     let mut best = vec![(f64::INFINITY, 0); components];
     for (s, embedding) in (0..).zip(&embeddings) {
-        let errors = errors(atlas, embedding)?;
+        let errors = errors(atlas, embedding, monitor)?;
         r_n.push(errors.means.r_n);
-        let mut sums = vec![0.0; components];
-        errors.per_point.iter().zip(&labels).for_each(|(p, &label)| sums[label as usize] += p.r_n);
-        for (best, sum) in best.iter_mut().zip(sums) {
-            if sum < best.0 {
-                *best = (sum, s);
+        for (best, mean) in best.iter_mut().zip(component_means(&errors, &labels, components)) {
+            if mean < best.0 {
+                *best = (mean, s);
             }
         }
     }
@@ -182,12 +181,22 @@ fn choose(
     Ok(Greedy { embedding, labels, r_n, kept, traces })
 }
 
-fn errors(atlas: &Atlas, embedding: &[f64]) -> Result<measure::Faithfulness> {
+fn component_means(errors: &measure::Faithfulness, labels: &[u32], components: usize) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); components];
+    for (p, &label) in errors.per_point.iter().zip(labels).filter(|(p, _)| !p.degenerate()) {
+        let (sum, count) = &mut sums[label as usize];
+        *sum += p.r_n;
+        *count += 1.0;
+    }
+    sums.into_iter().map(|(sum, count)| if count > 0.0 { sum / count } else { f64::INFINITY }).collect()
+}
+
+fn errors(atlas: &Atlas, embedding: &[f64], monitor: &dyn Monitor) -> Result<measure::Faithfulness> {
     let d = atlas.n_components();
     // The length is n d by construction.
     let view = ArrayView2::from_shape((embedding.len() / d, d), embedding).map_err(|_| Error::Interrupted)?;
-    let y = Points::new("the embedding", view, &Unmonitored)?;
-    measure::faithfulness(atlas.points(), &y, atlas.neighborhoods(), Default::default(), &Unmonitored)
+    let y = Points::new("the embedding", view, monitor)?;
+    measure::faithfulness(atlas.points(), &y, atlas.neighborhoods(), Default::default(), monitor)
 }
 
 /// What to do with an overlap that leaves a reflection undecided.
@@ -264,6 +273,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             while self.advance()? {}
             self.unseen.clear();
         }
+        self.report();
         Ok((self.y, self.trace))
     }
 
@@ -288,9 +298,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
 
     /// Embeds one more neighbourhood; says whether there was one.
     fn advance(&mut self) -> Result<bool> {
-        if self.trace.steps.is_multiple_of(STEPS) {
-            self.monitor.check()?;
-        }
+        self.monitor.check()?; // a step in wide data takes long
         let (placed, counts) = (&self.placed, &self.counts);
         let current = |p: u32, count: u32| !placed[p as usize] && counts[p as usize] == count;
         // Whether the neighbourhood of a point has points that are not embedded.
@@ -333,8 +341,12 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         self.trace.overlap += self.fit.size;
         self.place_rest(j, undecided);
         if self.trace.steps.is_multiple_of(STEPS) {
-            self.monitor.progress(STAGE, self.done.load(Ordering::Relaxed), self.total);
+            self.report();
         }
+    }
+
+    fn report(&self) {
+        self.monitor.progress(STAGE, self.done.load(Ordering::Relaxed), self.total);
     }
 
     /// Finds the frame of neighbourhood `j`, and says whether its overlap is enough for it. Most that are not are known by
@@ -350,19 +362,24 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         self.align(j);
         match self.atlas.tangents() {
             Tangents::Known => self.fit.leverage(&self.coordinates.flat[..self.coordinates.dim]) <= LEVERAGE,
-            Tangents::Charted | Tangents::None => self.fit.values.least > SOUND * self.fit.whole2,
+            Tangents::Charted | Tangents::None => self.fit.is_decided(),
         }
     }
 
     /// Finds the frame of neighbourhood `j` whatever its overlap.
     fn force(&mut self, j: u32) {
-        match self.atlas.tangents() {
-            Tangents::None => self.turn_like_a_neighbour(j),
-            Tangents::Known | Tangents::Charted => {
-                self.atlas.read(j as usize, &mut self.coordinates);
-                self.load_overlap(j);
-                self.align(j);
-            }
+        if self.atlas.tangents() != Tangents::None {
+            self.atlas.read(j as usize, &mut self.coordinates);
+            self.load_overlap(j);
+            self.align(j);
+        }
+        let decided = match self.atlas.tangents() {
+            Tangents::Known => true,
+            Tangents::Charted => self.fit.is_decided(),
+            Tangents::None => false,
+        };
+        if !decided {
+            self.turn_like_a_neighbour(j);
         }
     }
 
@@ -420,27 +437,32 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         }
     }
 
-    /// Where the overlap leaves the turn open, that of the first embedded member decides: its frame, carried over from
-    /// its tangent to that of `j`.
+    /// Where the overlap leaves the turn open, the neighbourhood that embedded the first embedded member decides: its
+    /// frame, carried over from its tangent to that of `j`. All of its points are embedded, so its frame is known.
     fn turn_like_a_neighbour(&mut self, j: u32) {
         let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
-        let Some(parent) = (0..self.size(j)).map(|m| self.member(j, m)).find(|&p| self.placed[p as usize])
-        else {
-            return;
-        };
+        let first = members(self.atlas.neighborhoods(), j as usize, true).find(|&p| self.placed[p]);
+        let Some(parent) = first.map(|p| self.placer[p]) else { return };
         let (mut own, mut theirs) = (vec![0.0; q * d], vec![0.0; q * d]);
         self.atlas.tangent(parent as usize, &mut theirs);
-        self.atlas.read_along(parent as usize, &theirs, &mut self.coordinates);
-        self.load_overlap(parent);
+        self.load_along(parent, &theirs);
         self.fit.align();
         let turn = self.fit.frame[..d * d].to_vec();
         self.atlas.tangent(j as usize, &mut own);
-        self.atlas.read_along(j as usize, &own, &mut self.coordinates);
-        self.load_overlap(j);
+        self.load_along(j, &own);
         self.fit.align_towards(|a, b| {
             // (P_j' P_parent O_parent)(a, b)
             (0..d).map(|e| dot(&own[a * q..][..q], &theirs[e * q..][..q]) * turn[b * d + e]).sum()
         });
+    }
+
+    /// The overlap of neighbourhood `j` along its tangent: in its chart, if there is one.
+    fn load_along(&mut self, j: u32, tangent: &[f64]) {
+        match self.atlas.tangents() {
+            Tangents::None => self.atlas.read_along(j as usize, tangent, &mut self.coordinates),
+            Tangents::Known | Tangents::Charted => self.atlas.read(j as usize, &mut self.coordinates),
+        }
+        self.load_overlap(j);
     }
 
     /// Embeds `j` and what lies near the overlap. What does not is left to neighbourhoods that know more of it.
@@ -450,18 +472,24 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         if c == d {
             self.turns[j as usize * d * d..][..d * d].copy_from_slice(&self.fit.frame[..d * d]);
         }
-        let before = self.unseen.len();
+        let known = self.placed[j as usize];
+        let mut left = false;
         for m in 0..self.size(j) {
             let p = self.member(j, m);
             let chart = &self.coordinates.flat[m * c..][..c];
-            if !self.placed[p as usize] && (all || self.fit.leverage(chart) <= LEVERAGE) {
+            if self.placed[p as usize] {
+                continue;
+            }
+            let near = all || self.fit.leverage(chart) <= LEVERAGE;
+            left |= !near;
+            if near {
                 self.fit.place(chart, &mut self.y[p as usize * d..][..d]);
                 self.placer[p as usize] = j;
                 self.mark(p);
             }
         }
-        if self.unseen.len() == before {
-            self.waiting.push_back(j); // its own point is embedded, and all others are far
+        if left && known {
+            self.waiting.push_back(j); // nobody else need ever reach what it leaves
         }
     }
 
@@ -487,10 +515,6 @@ fn next(list: &mut VecDeque<u32>, matters: impl Fn(u32) -> bool) -> Option<u32> 
         }
     }
     None
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// The Procrustes problem of one overlap: chart coordinates against embedded ones.
@@ -569,6 +593,11 @@ impl Fit {
         let spare = first(&mut self.spare, c * d);
         spare.copy_from_slice(&self.product[..c * d]);
         self.values = orthogonal_factor(spare, c, d, first(&mut self.frame, c * d), &mut self.scratch);
+    }
+
+    /// Whether the product decides the frame: it has rank d.
+    fn is_decided(&self) -> bool {
+        self.values.least > SOUND * self.whole2
     }
 
     /// How uncertain the fit is at a point of the chart, in variances of an embedded point: of the mean, and of the turn.

@@ -51,10 +51,15 @@ impl Piece {
         let mut mean = vec![0.0; d];
         rows().for_each(|at| (0..d).for_each(|b| mean[b] += embedding[at + b]));
         mean.iter_mut().for_each(|m| *m /= count);
-        let mut axes = vec![0.0; d * d];
+        let (mut axes, mut reach) = (vec![0.0; d * d], 0.0f64);
         for at in rows() {
             (0..d).for_each(|b| embedding[at + b] -= mean[b]);
-            (0..d * d).for_each(|ab| axes[ab] += embedding[at + ab / d] * embedding[at + ab % d]);
+            reach = embedding[at..at + d].iter().fold(reach, |reach, v| reach.max(v.abs()));
+        }
+        let unit = if reach > 0.0 { reach } else { 1.0 }; // squares of extreme lengths overflow or vanish
+        for at in rows() {
+            let row = |b: usize| embedding[at + b] / unit;
+            (0..d * d).for_each(|ab| axes[ab] += row(ab / d) * row(ab % d));
         }
         turn_to(&mut axes, d);
         let (mut low, mut high) = (vec![0.0f64; d], vec![0.0f64; d]);

@@ -20,6 +20,9 @@ const STAGE: &str = "frames";
 /// Neighbourhoods handled at once.
 const CHUNK: usize = 512;
 
+/// Below this a squared size is as good as none: sums of reciprocals could overflow.
+const VANISHING: f64 = 1e-290;
+
 /// What is minimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Objective {
@@ -104,11 +107,10 @@ impl Refiner {
             self.load(x, neighborhoods, i, local);
             local.norm2
         })?;
-        // A neighbourhood that coincides has no size to divide by: it weighs as much as the average one.
-        let mean2 = norms2.iter().sum::<f64>() / norms2.len() as f64;
-        let usual = if mean2 > 0.0 { 1.0 / mean2 } else { 1.0 };
-        let weight = |norm2: f64| if norm2 > 1e-12 * mean2 { 1.0 / norm2 } else { usual };
-        Ok(norms2.into_iter().map(weight).collect())
+        // A neighbourhood that coincides has no size to divide by: it weighs as much as the usual one.
+        let usual = usual(&norms2);
+        let size = |norm2: f64| if norm2 > 1e-12 * usual { norm2 } else { usual };
+        Ok(norms2.into_iter().map(|norm2| 1.0 / size(norm2)).collect())
     }
 
     #[inline(always)]
@@ -145,7 +147,13 @@ impl Refiner {
         monitor: &dyn Monitor,
     ) -> Result<Frames> {
         let (n, d) = (x.len(), self.n_components);
+        self.check_graph(neighborhoods)?;
+        check_lengths(x, "X", neighborhoods)?;
         check_lengths(y, "Y", neighborhoods)?;
+        if y.dim() != d {
+            let (left, right) = ("Y", "the embedding that is refined");
+            return Err(Error::DimensionMismatch { left, left_dim: y.dim(), right, right_dim: d });
+        }
         let mut targets = vec![0.0; (neighborhoods.indices().len() + n) * d];
         let chunks = split(&mut targets, neighborhoods, d);
         let sums: Result<Vec<f64>> = chunks
@@ -159,6 +167,17 @@ impl Refiner {
         let objective = sums?.iter().sum::<f64>() / n as f64;
         monitor.check()?;
         Ok(Frames { sides: self.gather(&targets, neighborhoods), objective })
+    }
+
+    /// Whether it can be the graph that `places` are about.
+    fn check_graph(&self, neighborhoods: &Neighborhoods) -> Result<()> {
+        let (left, right) = ("the neighbourhood graph", "the graph that refinement knows");
+        let pairs =
+            [(neighborhoods.len(), self.held.len()), (neighborhoods.indices().len(), self.places.len())];
+        match pairs.into_iter().find(|(left_len, right_len)| left_len != right_len) {
+            Some((left_len, right_len)) => Err(Error::LengthMismatch { left, left_len, right, right_len }),
+            None => Ok(()),
+        }
     }
 
     /// w_i H X_i A_i for the neighbourhoods from `start` on; the sum of w_i G.
@@ -215,6 +234,7 @@ impl Refiner {
 
     /// (sum of w_i H_i) Y for `y` of any number of columns, point after point, written to `out`.
     pub fn apply(&self, neighborhoods: &Neighborhoods, y: &[f64], out: &mut [f64]) -> Result<()> {
+        self.check_graph(neighborhoods)?;
         let n = self.held.len();
         let d = y.len() / n;
         if y.len() != n * d || out.len() != y.len() || d == 0 {
@@ -297,12 +317,22 @@ fn place(
     weight * alignment.residual(&x.x, q, &y.x, d, padded, 1.0)
 }
 
+/// The median of sizes, which one point far away does not change as it would the mean.
+fn usual(norms2: &[f64]) -> f64 {
+    let mut real: Vec<f64> = norms2.iter().copied().filter(|&norm2| norm2 > VANISHING).collect();
+    if real.is_empty() {
+        return 1.0;
+    }
+    let middle = real.len() / 2;
+    *real.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
 impl Shapes {
     fn of(x: &Points, neighborhoods: &Neighborhoods, d: usize, monitor: &dyn Monitor) -> Result<Self> {
         let most = neighborhoods.largest() + 1;
         let width = 1 + most.max(d) * most.next_multiple_of(crate::charts::LANES);
         let mut flat = vec![0.0; x.len() * width];
-        fill_rows(&mut flat, width, STAGE, monitor, Local::default, |local, i, row| {
+        fill_rows(&mut flat, width, "frames, shapes", monitor, Local::default, |local, i, row| {
             local.load_reduced(x, members(neighborhoods, i, true), d);
             row[0] = local.dim as f64;
             row[1..=local.dim * local.padded].copy_from_slice(&local.x[..local.dim * local.padded]);
