@@ -1,16 +1,21 @@
 //! The charts of all neighbourhoods, in whatever form is cheapest to keep.
 
+use pulp::Arch;
+
 use super::gram::Gram;
 use super::local::Local;
 use super::tangent::{Tangent, check_components, check_lengths, members};
 use crate::error::Result;
-use crate::linalg::{column, dot, first, symmetric_eigen};
+use crate::linalg::{column, first, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::fill_rows;
 use crate::points::Points;
 
 const STAGE: &str = "charts";
+
+/// A direction of which the squared extent is less than this share of the largest is none.
+const NO_EXTENT: f64 = 1e-14;
 
 /// Rows longer than this are multiplied in lanes.
 const SHORT: usize = 8;
@@ -167,7 +172,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
             out.flat.extend(
                 basis
                     .chunks_exact(q)
-                    .map(|axis| if q > SHORT { dot(axis, row) } else { plain_dot(axis, row) }),
+                    .map(|axis| if q > SHORT { long_dot(axis, row) } else { plain_dot(axis, row) }),
             );
         }
     }
@@ -263,11 +268,31 @@ impl<'a, 'p> Atlas<'a, 'p> {
         basis.fill(0.0);
         for (p, t) in members(self.neighborhoods, i, true).zip(chart.chunks_exact(d)) {
             self.points.copy_row(p, &mut row);
-            for (b, axis) in basis.chunks_exact_mut(q).enumerate() {
-                let weight = plain_dot(&inverse[b * d..][..d], t);
-                axis.iter_mut().zip(&row).for_each(|(a, v)| *a += weight * v);
-            }
+            Arch::new().dispatch(
+                #[inline(always)]
+                || {
+                    for (b, axis) in basis.chunks_exact_mut(q).enumerate() {
+                        let weight = plain_dot(&inverse[b * d..][..d], t);
+                        axis.iter_mut().zip(&row).for_each(|(a, v)| *a += weight * v);
+                    }
+                },
+            );
         }
+    }
+
+    /// P_i'P_c of two tangents, column after column.
+    pub fn compare_tangents(&self, own: &[f64], theirs: &[f64], out: &mut [f64]) {
+        let (q, d) = (self.points.dim(), self.n_components);
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (e, theirs) in theirs.chunks_exact(q).enumerate() {
+                    own.chunks_exact(q)
+                        .enumerate()
+                        .for_each(|(a, own)| out[e * d + a] = long_dot(own, theirs));
+                }
+            },
+        );
     }
 
     /// The coordinates of neighbourhood `i` along the directions of `basis`.
@@ -300,17 +325,32 @@ fn fit_tangent(
     }
 }
 
+/// The inverse of a matrix that is diagonal, as the scatter of a chart is along principal axes.
+fn inverse_diagonal(scatter: &[f64], d: usize) -> Option<Vec<f64>> {
+    let peak = (0..d).map(|a| scatter[a * (d + 1)]).fold(0.0, f64::max);
+    let on = |ab: usize| ab.is_multiple_of(d + 1);
+    let diagonal = (0..d * d).all(|ab| on(ab) || scatter[ab].abs() <= 1e-12 * peak);
+    let invert = |ab: usize| match on(ab) && scatter[ab] > NO_EXTENT * peak {
+        true => 1.0 / scatter[ab],
+        false => 0.0,
+    };
+    diagonal.then(|| (0..d * d).map(invert).collect())
+}
+
 /// (T'T)^-1 over the directions in which the points of a chart have extent.
 fn inverse_scatter(chart: &[f64], d: usize) -> Vec<f64> {
     let mut scatter = vec![0.0; d * d];
     for t in chart.chunks_exact(d) {
         (0..d * d).for_each(|ab| scatter[ab] += t[ab / d] * t[ab % d]);
     }
+    if let Some(inverse) = inverse_diagonal(&scatter, d) {
+        return inverse;
+    }
     let mut extents2 = vec![0.0; d];
     symmetric_eigen(&mut scatter, d, &mut extents2, &mut Vec::new());
     let mut inverse = vec![0.0; d * d];
     for (axis, &extent2) in scatter.chunks_exact(d).zip(&extents2) {
-        if extent2 > 1e-14 * extents2[0] {
+        if extent2 > NO_EXTENT * extents2[0] {
             (0..d * d).for_each(|ab| inverse[ab] += axis[ab / d] * axis[ab % d] / extent2);
         }
     }
@@ -322,6 +362,18 @@ fn widen(local: &Local, tangent: &Tangent, d: usize, basis: &mut [f64]) {
     for (j, axis) in basis.chunks_exact_mut(q).enumerate() {
         local.widen(column(&tangent.basis, local.dim, j), axis);
     }
+}
+
+/// The sum of products of long rows, in enough lanes that they do not wait for each other.
+#[inline(always)]
+fn long_dot(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 16;
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane]);
+    }
+    sums.iter().sum::<f64>() + plain_dot(a_rest, b_rest)
 }
 
 /// The sum of products, in order: axes of the data are few.

@@ -15,6 +15,9 @@ const LANES: usize = 8;
 /// Products computed side by side.
 const SIDE: usize = 4;
 
+/// Coordinates multiplied at a time; a multiple of `LANES`.
+const STRETCH: usize = 256;
+
 /// Reused from neighbourhood to neighbourhood.
 #[derive(Debug, Default)]
 pub struct Gram {
@@ -80,29 +83,30 @@ impl WithSimd for Multiply<'_> {
         let (m, width) = (self.m, self.width);
         let rows = &self.gram.rows;
         let products = first(&mut self.gram.products, m * m);
-        for a in 0..m {
-            for b in (0..=a).step_by(SIDE) {
-                let sums =
-                    products_of(&rows[a * width..][..width], &rows[b * width..][..SIDE * width], width);
-                for (c, &sum) in (b..m.min(b + SIDE)).zip(&sums) {
-                    products[a * m + c] = sum;
-                    products[c * m + a] = sum;
+        products.fill(0.0);
+        // A stretch of all rows fits into the nearest cache.
+        for start in (0..width).step_by(STRETCH) {
+            let row = |a: usize| &rows[a * width + start..][..STRETCH.min(width - start)];
+            for a in 0..m {
+                for b in (0..=a).step_by(SIDE) {
+                    let sums = products_of(row(a), [row(b), row(b + 1), row(b + 2), row(b + 3)]);
+                    (b..=a.min(b + SIDE - 1)).zip(&sums).for_each(|(c, sum)| products[a * m + c] += sum);
                 }
             }
         }
+        (0..m).for_each(|a| (0..a).for_each(|c| products[c * m + a] = products[a * m + c]));
     }
 }
 
-/// The products of one row with the next `SIDE`.
+/// The products of one row with `SIDE` others.
 #[inline(always)]
-fn products_of(a: &[f64], b: &[f64], width: usize) -> [f64; SIDE] {
+fn products_of(a: &[f64], b: [&[f64]; SIDE]) -> [f64; SIDE] {
     let mut sums = [[0.0; LANES]; SIDE];
-    let row = |c: usize| b[c * width..(c + 1) * width].as_chunks::<LANES>().0;
-    let rows = [row(0), row(1), row(2), row(3)];
+    let b = b.map(|row| row.as_chunks::<LANES>().0);
     for (t, a) in a.as_chunks::<LANES>().0.iter().enumerate() {
         for c in 0..SIDE {
             for lane in 0..LANES {
-                sums[c][lane] += a[lane] * rows[c][t][lane];
+                sums[c][lane] += a[lane] * b[c][t][lane];
             }
         }
     }

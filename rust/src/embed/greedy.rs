@@ -31,6 +31,9 @@ const SOUND: f64 = 1e-3;
 /// keeps it down, and this bound keeps out the worst.
 const LEVERAGE: f64 = 2.0;
 
+/// How many charts are asked for a turn where tangents are not known.
+const CHARTS_ASKED: usize = 4;
+
 /// Steps between two reports.
 const STEPS: usize = 256;
 
@@ -366,20 +369,10 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         }
     }
 
-    /// Finds the frame of neighbourhood `j` whatever its overlap.
+    /// Finds the frame of neighbourhood `j` where its overlap is not enough.
     fn force(&mut self, j: u32) {
-        if self.atlas.tangents() != Tangents::None {
-            self.atlas.read(j as usize, &mut self.coordinates);
-            self.load_overlap(j);
-            self.align(j);
-        }
-        let decided = match self.atlas.tangents() {
-            Tangents::Known => true,
-            Tangents::Charted => self.fit.is_decided(),
-            Tangents::None => false,
-        };
-        if !decided {
-            self.turn_like_a_neighbour(j);
+        if self.atlas.tangents() != Tangents::Known {
+            self.turn_like_a_neighbour(j); // known tangents have been asked already
         }
     }
 
@@ -415,13 +408,16 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         }
     }
 
-    /// The neighbourhoods that embedded members of `j`, and how many each.
+    /// The neighbourhoods that embedded members of `j`, and how many each. Of charts only the nearest few are asked: it
+    /// takes long, and the far ones share few points with `j`.
     fn count_placers(&mut self, j: u32) {
+        let most = if self.atlas.tangents() == Tangents::Charted { CHARTS_ASKED } else { usize::MAX };
         self.placers.clear();
         for p in members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.placed[p]) {
-            let center = self.placer[p];
+            let (center, full) = (self.placer[p], self.placers.len() == most);
             match self.placers.iter_mut().find(|known| known.0 == center) {
                 Some(known) => known.1 += 1.0,
+                None if full => break,
                 None => self.placers.push((center, 1.0)),
             }
         }
@@ -450,10 +446,10 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         let turn = self.fit.frame[..d * d].to_vec();
         self.atlas.tangent(j as usize, &mut own);
         self.load_along(j, &own);
-        self.fit.align_towards(|a, b| {
-            // (P_j' P_parent O_parent)(a, b)
-            (0..d).map(|e| dot(&own[a * q..][..q], &theirs[e * q..][..q]) * turn[b * d + e]).sum()
-        });
+        let mut carried = vec![0.0; d * d];
+        self.atlas.compare_tangents(&own, &theirs, &mut carried);
+        // (P_j' P_parent O_parent)(a, b)
+        self.fit.align_towards(|a, b| (0..d).map(|e| carried[e * d + a] * turn[b * d + e]).sum());
     }
 
     /// The overlap of neighbourhood `j` along its tangent: in its chart, if there is one.
