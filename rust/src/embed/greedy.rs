@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use branches::prefetch_read_data;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
@@ -30,6 +31,9 @@ const SOUND: f64 = 1e-3;
 /// Beyond about 1 an error that enters the frontier grows with every step; the tangents' share of the turn
 /// keeps it down, and this bound keeps out the worst.
 const LEVERAGE: f64 = 2.0;
+
+/// The count of a point that is embedded.
+const PLACED: u32 = u32::MAX;
 
 /// How many charts are asked for a turn where tangents are not known.
 const CHARTS_ASKED: usize = 4;
@@ -219,8 +223,7 @@ struct Growth<'a, 'b, 'p> {
     done: &'a AtomicUsize,
     total: usize,
     y: Vec<f64>,
-    placed: Vec<bool>,
-    /// How many of its neighbours are embedded, for each point that is not.
+    /// How many of its neighbours are embedded, for each point that is not; `PLACED` for those that are.
     counts: Vec<u32>,
     frontier: Frontier,
     /// Points whose neighbourhoods had to wait, in order.
@@ -236,6 +239,8 @@ struct Growth<'a, 'b, 'p> {
     turns: Vec<f64>,
     carried: Vec<f64>,
     placers: Vec<(u32, f64)>,
+    /// Points that the present step embeds.
+    fresh: Vec<u32>,
 }
 
 impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
@@ -254,7 +259,6 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             done,
             total: n * n_init,
             y: vec![0.0; n * atlas.n_components()],
-            placed: vec![false; n],
             counts: vec![0; n],
             frontier: Frontier::default(),
             waiting: VecDeque::new(),
@@ -266,6 +270,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             turns: vec![0.0; n * atlas.n_components() * atlas.n_components()],
             carried: vec![],
             placers: vec![],
+            fresh: vec![],
         }
     }
 
@@ -295,18 +300,19 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             let chart = &self.coordinates.flat[m * d..(m + 1) * d];
             self.y[p as usize * d..][..d].copy_from_slice(chart);
             self.placer[p as usize] = start;
-            self.mark(p);
+            self.fresh.push(p);
         }
+        self.mark_fresh();
     }
 
     /// Embeds one more neighbourhood; says whether there was one.
     fn advance(&mut self) -> Result<bool> {
         self.monitor.check()?; // a step in wide data takes long
-        let (placed, counts) = (&self.placed, &self.counts);
-        let current = |p: u32, count: u32| !placed[p as usize] && counts[p as usize] == count;
+        let counts = &self.counts;
+        let current = |p: u32, count: u32| counts[p as usize] == count;
         // Whether the neighbourhood of a point has points that are not embedded.
         let graph = self.atlas.neighborhoods();
-        let incomplete = |j: u32| members(graph, j as usize, true).any(|p| !placed[p]);
+        let incomplete = |j: u32| members(graph, j as usize, true).any(|p| counts[p] != PLACED);
         if let Some(j) = self.frontier.pop(current) {
             self.lay(j, Undecided::Wait);
         } else if let Some(j) = next(&mut self.unseen, incomplete) {
@@ -356,7 +362,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     /// the number of their points.
     fn is_sound(&mut self, j: u32) -> bool {
         let shared =
-            members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.placed[p]).count();
+            members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.is_placed(p)).count();
         if self.atlas.tangents() != Tangents::Known && shared <= self.atlas.n_components() {
             return false;
         }
@@ -413,7 +419,8 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     fn count_placers(&mut self, j: u32) {
         let most = if self.atlas.tangents() == Tangents::Charted { CHARTS_ASKED } else { usize::MAX };
         self.placers.clear();
-        for p in members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.placed[p]) {
+        let counts = &self.counts;
+        for p in members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| counts[p] == PLACED) {
             let (center, full) = (self.placer[p], self.placers.len() == most);
             match self.placers.iter_mut().find(|known| known.0 == center) {
                 Some(known) => known.1 += 1.0,
@@ -427,7 +434,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         let (c, d) = (self.coordinates.dim, self.atlas.n_components());
         self.fit.clear(c, d, &self.coordinates.flat);
         for (m, p) in members(self.atlas.neighborhoods(), j as usize, true).enumerate() {
-            if self.placed[p] {
+            if self.is_placed(p) {
                 self.fit.add(&self.coordinates.flat[m * c..][..c], &self.y[p * d..][..d]);
             }
         }
@@ -437,7 +444,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     /// frame, carried over from its tangent to that of `j`. All of its points are embedded, so its frame is known.
     fn turn_like_a_neighbour(&mut self, j: u32) {
         let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
-        let first = members(self.atlas.neighborhoods(), j as usize, true).find(|&p| self.placed[p]);
+        let first = members(self.atlas.neighborhoods(), j as usize, true).find(|&p| self.is_placed(p));
         let Some(parent) = first.map(|p| self.placer[p]) else { return };
         let (mut own, mut theirs) = (vec![0.0; q * d], vec![0.0; q * d]);
         self.atlas.tangent(parent as usize, &mut theirs);
@@ -468,12 +475,12 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         if c == d {
             self.turns[j as usize * d * d..][..d * d].copy_from_slice(&self.fit.frame[..d * d]);
         }
-        let known = self.placed[j as usize];
+        let known = self.is_placed(j as usize);
         let mut left = false;
         for m in 0..self.size(j) {
             let p = self.member(j, m);
             let chart = &self.coordinates.flat[m * c..][..c];
-            if self.placed[p as usize] {
+            if self.is_placed(p as usize) {
                 continue;
             }
             let near = all || self.fit.leverage(chart) <= LEVERAGE;
@@ -481,25 +488,42 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             if near {
                 self.fit.place(chart, &mut self.y[p as usize * d..][..d]);
                 self.placer[p as usize] = j;
-                self.mark(p);
+                self.reversed.soon(p as usize);
+                self.fresh.push(p);
             }
         }
+        self.mark_fresh();
         if left && known {
             self.waiting.push_back(j); // nobody else need ever reach what it leaves
         }
     }
 
+    fn is_placed(&self, p: usize) -> bool {
+        self.counts[p] == PLACED
+    }
+
     /// Point `p` is embedded: those that list it have one more embedded neighbour.
     fn mark(&mut self, p: u32) {
-        self.placed[p as usize] = true;
+        self.counts[p as usize] = PLACED;
         self.unseen.push_back(p);
-        self.done.fetch_add(1, Ordering::Relaxed);
         for &r in self.reversed.of(p as usize) {
-            if !self.placed[r as usize] {
-                self.counts[r as usize] += 1;
-                self.frontier.push(r, self.counts[r as usize]);
+            let count = &mut self.counts[r as usize];
+            if *count != PLACED {
+                *count += 1;
+                self.frontier.push(r, *count);
             }
         }
+    }
+
+    /// Marks what the last step embedded, once all of it has been asked for from memory.
+    fn mark_fresh(&mut self) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let touched = fresh.iter().flat_map(|&p| self.reversed.of(p as usize));
+        touched.for_each(|&r| prefetch_read_data::<_, 0>(&self.counts[r as usize]));
+        fresh.iter().for_each(|&p| self.mark(p));
+        self.done.fetch_add(fresh.len(), Ordering::Relaxed);
+        self.fresh = fresh;
+        self.fresh.clear();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use branches::prefetch_read_data;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -142,6 +143,14 @@ impl<'a> Neighborhoods<'a> {
         match &self.layout {
             Layout::Fixed(k) => &self.indices[i * k..(i + 1) * k],
             Layout::Ragged(indptr) => &self.indices[indptr[i] as usize..indptr[i + 1] as usize],
+        }
+    }
+
+    /// The neighbours of point `i` will be read soon: a hint to memory.
+    #[inline]
+    pub(crate) fn soon(&self, i: usize) {
+        if let Some(first) = self.indices.get(self.start(i)) {
+            prefetch_read_data::<_, 0>(first);
         }
     }
 
