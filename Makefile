@@ -12,7 +12,7 @@ PYTHON_NEEDED := 3.10
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: $(VENV)/built ## build, judge three pictures of a 100,000-point swiss roll, draw them
+demo: $(VENV)/built ## build, flatten and measure a 100,000-point swiss roll, draw it
 	@$(BIN)/unbend demo
 
 test: test-rust test-python ## everything the default tests need, then the tests
@@ -46,6 +46,7 @@ bench: $(VENV)/built ## the core alone, then against peers (they are installed f
 	$(BIN)/pip install --quiet -r benches/python/requirements.txt
 	$(BIN)/python benches/python/bench_neighbors.py
 	$(BIN)/python benches/python/bench_measure.py
+	$(BIN)/python benches/python/bench_embed.py --peers
 
 docs: ## the reference of the core as web pages, under target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps

@@ -54,7 +54,7 @@ class Watch:
     verbose : int or bool, default 0
         Whether to show a line for each stage.
     callback : callable, optional
-        Is told ``(stage, done, total, best)`` when a stage begins, about every 50 ms, and when it ends.
+        Is told ``(stage, done, total, best)`` when a stage begins, about every 20 ms, and when it ends.
         Once it has returned True, every later question is answered by True as well.
     stream : text file, optional
         Where lines go; standard error by default.

@@ -1,29 +1,32 @@
 //! Charts of wide data from the products of the points of a neighbourhood: nothing of the size of the data is
 //! decomposed.
 //!
-//! Directions shorter than 1e-8 of the longest drown in roundings here. That is no loss for a chart that is laid against
-//! others; measures, which look for the smallest differences, go another way (see `local.rs`).
+//! Directions shorter than 1e-8 of the longest drown in roundings here (1e-4 in single precision, whose products are
+//! single too). That is no loss for a chart that is laid against others; measures, which look for the smallest
+//! differences, go another way (see `local.rs`).
 
+use std::ops::{AddAssign, Mul, Sub};
+
+use ndarray::ArrayView2;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::linalg::{first, symmetric_eigen};
-use crate::points::Points;
+use crate::points::{Coordinate, Points, Values};
 
 /// Rows are padded to a multiple of this.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// Products computed side by side.
 const SIDE: usize = 4;
 
-/// Coordinates multiplied at a time; a multiple of `LANES`.
+/// Coordinates multiplied at a time; a multiple of `LANES`. Longer sums are in double precision.
 const STRETCH: usize = 256;
 
 /// Reused from neighbourhood to neighbourhood.
 #[derive(Debug, Default)]
 pub struct Gram {
-    /// The points about the first, one a row, padded with zeros.
-    rows: Vec<f64>,
-    row: Vec<f64>,
+    single: [Rows<f32>; 2],
+    double: [Rows<f64>; 2],
     products: Vec<f64>,
     values: Vec<f64>,
     scratch: Vec<f64>,
@@ -39,69 +42,124 @@ impl Gram {
         chart: &mut [f64],
     ) {
         let m = members.len();
-        let width = self.load(points, members);
-        Arch::new().dispatch(Multiply { gram: self, m, width });
-        center(&mut self.products[..m * m], m);
+        let products = first(&mut self.products, m * m);
+        match points.values() {
+            Values::F32(view) => self.single[0].load(view, members).square(products),
+            Values::F64(view) => self.double[0].load(view, members).square(products),
+        }
+        center(products, m);
         let values = first(&mut self.values, m);
-        symmetric_eigen(&mut self.products[..m * m], m, values, &mut self.scratch);
+        symmetric_eigen(products, m, values, &mut self.scratch);
         chart.fill(0.0);
         for j in 0..d.min(m) {
             let length = values[j].max(0.0).sqrt();
-            (0..m).for_each(|p| chart[p * d + j] = length * self.products[j * m + p]);
+            (0..m).for_each(|p| chart[p * d + j] = length * products[j * m + p]);
         }
     }
 
-    /// Returns the padded width of a row.
-    fn load(&mut self, points: &Points, members: impl ExactSizeIterator<Item = usize>) -> usize {
-        let q = points.dim();
-        let (m, width) = (members.len(), q.next_multiple_of(LANES));
-        self.rows.resize(m.next_multiple_of(SIDE) * width, 0.0);
-        let own = first(&mut self.row, q);
-        for (p, i) in members.enumerate() {
-            let row = &mut self.rows[p * width..][..q];
-            points.copy_row(i, row);
-            if p == 0 {
-                own.copy_from_slice(row);
+    /// The products of the points of two neighbourhoods, each about its first point: row after row of the first.
+    pub fn across(
+        &mut self,
+        points: &Points,
+        own: impl ExactSizeIterator<Item = usize>,
+        theirs: impl ExactSizeIterator<Item = usize>,
+    ) -> &[f64] {
+        let size = own.len() * theirs.len();
+        let products = first(&mut self.products, size);
+        match points.values() {
+            Values::F32(view) => {
+                let [a, b] = &mut self.single;
+                a.load(view, own).times(b.load(view, theirs), products);
             }
-            row.iter_mut().zip(own.iter()).for_each(|(v, o)| *v -= o);
+            Values::F64(view) => {
+                let [a, b] = &mut self.double;
+                a.load(view, own).times(b.load(view, theirs), products);
+            }
         }
-        width
+        products
     }
 }
 
-struct Multiply<'a> {
-    gram: &'a mut Gram,
-    m: usize,
+/// A coordinate that can be multiplied in lanes.
+trait Factor: Coordinate + AddAssign + Mul<Output = Self> + Sub<Output = Self> {}
+
+impl<T: Coordinate + AddAssign + Mul<Output = T> + Sub<Output = T>> Factor for T {}
+
+/// Points about the first of them, one a row, padded with zeros.
+#[derive(Debug, Default)]
+struct Rows<T> {
+    count: usize,
     width: usize,
+    flat: Vec<T>,
 }
 
-impl WithSimd for Multiply<'_> {
+impl<T: Factor> Rows<T> {
+    fn load(&mut self, view: ArrayView2<T>, members: impl ExactSizeIterator<Item = usize>) -> &Self {
+        (self.count, self.width) = (members.len(), view.ncols().next_multiple_of(LANES));
+        self.flat.resize(self.count.next_multiple_of(SIDE) * self.width, T::default());
+        let mut origin = None;
+        for (row, i) in self.flat.chunks_exact_mut(self.width).zip(members) {
+            let (point, own) = (view.row(i), view.row(*origin.get_or_insert(i)));
+            match (point.as_slice(), own.as_slice()) {
+                (Some(point), Some(own)) => {
+                    row.iter_mut().zip(point.iter().zip(own)).for_each(|(r, (&p, &o))| *r = p - o);
+                }
+                _ => row.iter_mut().zip(point.iter().zip(own)).for_each(|(r, (&p, &o))| *r = p - o),
+            }
+        }
+        self
+    }
+
+    fn square(&self, products: &mut [f64]) {
+        Arch::new().dispatch(Multiply { a: self, b: self, half: true, products });
+    }
+
+    fn times(&self, other: &Self, products: &mut [f64]) {
+        Arch::new().dispatch(Multiply { a: self, b: other, half: false, products });
+    }
+}
+
+/// All products of the rows of `a` with those of `b`; for a square matrix, half of them are computed.
+struct Multiply<'a, T> {
+    a: &'a Rows<T>,
+    b: &'a Rows<T>,
+    half: bool,
+    products: &'a mut [f64],
+}
+
+impl<T: Factor> WithSimd for Multiply<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let (m, width) = (self.m, self.width);
-        let rows = &self.gram.rows;
-        let products = first(&mut self.gram.products, m * m);
-        products.fill(0.0);
+        let (width, columns) = (self.a.width, self.b.count);
+        self.products.fill(0.0);
         // A stretch of all rows fits into the nearest cache.
         for start in (0..width).step_by(STRETCH) {
-            let row = |a: usize| &rows[a * width + start..][..STRETCH.min(width - start)];
-            for a in 0..m {
-                for b in (0..=a).step_by(SIDE) {
-                    let sums = products_of(row(a), [row(b), row(b + 1), row(b + 2), row(b + 3)]);
-                    (b..=a.min(b + SIDE - 1)).zip(&sums).for_each(|(c, sum)| products[a * m + c] += sum);
+            let stretch = STRETCH.min(width - start);
+            for a in 0..self.a.count {
+                let left = &self.a.flat[a * width + start..][..stretch];
+                let end = if self.half { a + 1 } else { columns };
+                for b in (0..end).step_by(SIDE) {
+                    let right = |c: usize| &self.b.flat[(b + c) * width + start..][..stretch];
+                    let sums = products_of(left, [right(0), right(1), right(2), right(3)]);
+                    let out = &mut self.products[a * columns..][b..end.min(b + SIDE)];
+                    out.iter_mut().zip(&sums).for_each(|(p, sum)| *p += sum);
                 }
             }
         }
-        (0..m).for_each(|a| (0..a).for_each(|c| products[c * m + a] = products[a * m + c]));
+        if self.half {
+            for a in 0..columns {
+                (0..a).for_each(|c| self.products[c * columns + a] = self.products[a * columns + c]);
+            }
+        }
     }
 }
 
 /// The products of one row with `SIDE` others.
 #[inline(always)]
-fn products_of(a: &[f64], b: [&[f64]; SIDE]) -> [f64; SIDE] {
-    let mut sums = [[0.0; LANES]; SIDE];
+fn products_of<T: Factor>(a: &[T], b: [&[T]; SIDE]) -> [f64; SIDE] {
+    let mut sums = [[T::default(); LANES]; SIDE];
     let b = b.map(|row| row.as_chunks::<LANES>().0);
     for (t, a) in a.as_chunks::<LANES>().0.iter().enumerate() {
         for c in 0..SIDE {
@@ -110,7 +168,7 @@ fn products_of(a: &[f64], b: [&[f64]; SIDE]) -> [f64; SIDE] {
             }
         }
     }
-    sums.map(|s| ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])))
+    sums.map(|lanes| lanes.iter().fold(0.0, |sum, &v| sum + v.into()))
 }
 
 /// Products about the mean of the points instead of the first: rows and columns then add up to zero.

@@ -1,7 +1,7 @@
 //! What a neighbourhood looks like: its points about their mean, its tangent, and how well another
 //! set of points lies on it.
 //!
-//! `measure` and `embed` meet only here.
+//! `measure` and `embed` both stand on it.
 
 mod atlas;
 mod gram;
@@ -10,6 +10,7 @@ mod procrustes;
 mod tangent;
 
 pub use atlas::{Atlas, Coordinates, Tangents};
+pub use gram::Gram;
 pub use local::{LANES, Local};
 pub use procrustes::Alignment;
 pub use tangent::{Charts, Tangent, charts};

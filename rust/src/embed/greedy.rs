@@ -11,7 +11,7 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::frontier::Frontier;
-use crate::charts::{Atlas, Coordinates, Tangents, members};
+use crate::charts::{Atlas, Coordinates, Gram, Tangents, members};
 use crate::error::{Error, Result};
 use crate::linalg::{Singular, dot, first, orthogonal_factor};
 use crate::measure;
@@ -241,6 +241,7 @@ struct Growth<'a, 'b, 'p> {
     placers: Vec<(u32, f64)>,
     /// Points that the present step embeds.
     fresh: Vec<u32>,
+    gram: Gram,
 }
 
 impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
@@ -271,6 +272,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             carried: vec![],
             placers: vec![],
             fresh: vec![],
+            gram: Gram::default(),
         }
     }
 
@@ -443,29 +445,41 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     /// Where the overlap leaves the turn open, the neighbourhood that embedded the first embedded member decides: its
     /// frame, carried over from its tangent to that of `j`. All of its points are embedded, so its frame is known.
     fn turn_like_a_neighbour(&mut self, j: u32) {
-        let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
+        let d = self.atlas.n_components();
         let first = members(self.atlas.neighborhoods(), j as usize, true).find(|&p| self.is_placed(p));
         let Some(parent) = first.map(|p| self.placer[p]) else { return };
+        let (agreement, turn) = match self.atlas.tangents() {
+            Tangents::None => self.compare_tangents(j, parent),
+            Tangents::Known | Tangents::Charted => self.compare_charts(j, parent),
+        };
+        self.load_overlap(j);
+        // (P_j' P_parent O_parent)(a, b)
+        self.fit.align_towards(|a, b| (0..d).map(|e| agreement[e * d + a] * turn[b * d + e]).sum());
+    }
+
+    /// P_j'P_parent and O_parent for the charts that are kept; reads that of `j`.
+    fn compare_charts(&mut self, j: u32, parent: u32) -> (Vec<f64>, Vec<f64>) {
+        let size = self.atlas.n_components().pow(2);
+        let mut agreement = vec![0.0; size];
+        self.atlas.agreement_of_points(j as usize, parent as usize, &mut self.gram, &mut agreement);
+        self.atlas.read(j as usize, &mut self.coordinates);
+        (agreement, self.turns[parent as usize * size..][..size].to_vec())
+    }
+
+    /// The same where there are no charts, along tangents found for it.
+    fn compare_tangents(&mut self, j: u32, parent: u32) -> (Vec<f64>, Vec<f64>) {
+        let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
         let (mut own, mut theirs) = (vec![0.0; q * d], vec![0.0; q * d]);
         self.atlas.tangent(parent as usize, &mut theirs);
-        self.load_along(parent, &theirs);
+        self.atlas.read_along(parent as usize, &theirs, &mut self.coordinates);
+        self.load_overlap(parent);
         self.fit.align();
         let turn = self.fit.frame[..d * d].to_vec();
         self.atlas.tangent(j as usize, &mut own);
-        self.load_along(j, &own);
-        let mut carried = vec![0.0; d * d];
-        self.atlas.compare_tangents(&own, &theirs, &mut carried);
-        // (P_j' P_parent O_parent)(a, b)
-        self.fit.align_towards(|a, b| (0..d).map(|e| carried[e * d + a] * turn[b * d + e]).sum());
-    }
-
-    /// The overlap of neighbourhood `j` along its tangent: in its chart, if there is one.
-    fn load_along(&mut self, j: u32, tangent: &[f64]) {
-        match self.atlas.tangents() {
-            Tangents::None => self.atlas.read_along(j as usize, tangent, &mut self.coordinates),
-            Tangents::Known | Tangents::Charted => self.atlas.read(j as usize, &mut self.coordinates),
-        }
-        self.load_overlap(j);
+        self.atlas.read_along(j as usize, &own, &mut self.coordinates);
+        let mut agreement = vec![0.0; d * d];
+        self.atlas.compare_tangents(&own, &theirs, &mut agreement);
+        (agreement, turn)
     }
 
     /// Embeds `j` and what lies near the overlap. What does not is left to neighbourhoods that know more of it.

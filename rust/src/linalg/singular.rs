@@ -6,6 +6,9 @@ use super::{column, dot, jacobi_rotation, largest, norm, rotate, two_columns};
 /// Sweeps after which the rotations stop; they need fewer than ten.
 const SWEEPS: usize = 40;
 
+/// Squared cosine of two columns that are as good as orthogonal; so are those whose squares underflow.
+const NEGLIGIBLE: f64 = f64::EPSILON * f64::EPSILON;
+
 /// Makes the `columns` columns of `z` orthogonal by rotations, and applies the same to those of `v`,
 /// which may be empty.
 ///
@@ -20,7 +23,7 @@ pub fn orthogonalize(z: &mut [f64], rows: usize, columns: usize, v: &mut [f64]) 
             for j in i + 1..columns {
                 let (x, y) = (column(z, rows, i), column(z, rows, j));
                 let (a, g, b) = (dot(x, x), dot(x, y), dot(y, y));
-                if g.abs() <= f64::EPSILON * (a * b).sqrt() || g.abs() < 1e-300 {
+                if g * g <= NEGLIGIBLE * a * b {
                     continue;
                 }
                 rotated = true;
