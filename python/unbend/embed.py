@@ -68,8 +68,8 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     tangent_neighbors: int | None
     refine: Refine | None
     objective: Literal["R_N", "R"]
-    max_iter: int
-    tol: float
+    refine_max_iter: int
+    refine_tol: float
     disconnected: Literal["separate", "error"]
     random_state: RandomState
     n_jobs: int | None
@@ -261,9 +261,9 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             as_count(self.tangent_neighbors, "tangent_neighbors")
         _check_choice(self.refine, "refine", REFINEMENTS)
         _check_choice(self.objective, "objective", OBJECTIVES)
-        as_count(self.max_iter, "max_iter", least=0)
-        if not self.tol >= 0:
-            raise ValueError(f"tol = {self.tol} is out of range: it must be at least 0")
+        as_count(self.refine_max_iter, "refine_max_iter", least=0)
+        if not self.refine_tol >= 0:
+            raise ValueError(f"refine_tol = {self.refine_tol} is out of range: it must be at least 0")
         _check_choice(self.disconnected, "disconnected", DISCONNECTED)
 
     def _embed(self, x: Matrix, wide: Neighborhoods | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
@@ -386,8 +386,8 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 neighborhoods=self.neighborhoods_,
                 method=self.refine,
                 objective=self.objective,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                max_iter=self.refine_max_iter,
+                tol=self.refine_tol,
                 n_jobs=self.n_jobs,
                 _watch=watch,
             )
@@ -474,9 +474,9 @@ class GreedyProcrustes(_Embedding):
         How the embedding is refined; see :func:`unbend.refine`.
     objective : {"R_N", "R"}
         What refinement makes small.
-    max_iter : int, default 60
-        Number of steps of the refinement.
-    tol : float, default 1e-3
+    refine_max_iter : int, default 60
+        The most steps of the refinement.
+    refine_tol : float, default 1e-3
         A step of it that lowers the objective by less than this share is the last.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
@@ -546,8 +546,8 @@ class GreedyProcrustes(_Embedding):
         start: int | None = None,
         refine: Refine | None = "global",
         objective: Literal["R_N", "R"] = "R_N",
-        max_iter: int = 60,
-        tol: float = 1e-3,
+        refine_max_iter: int = 60,
+        refine_tol: float = 1e-3,
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -563,8 +563,8 @@ class GreedyProcrustes(_Embedding):
         self.start = start
         self.refine = refine
         self.objective = objective
-        self.max_iter = max_iter
-        self.tol = tol
+        self.refine_max_iter = refine_max_iter
+        self.refine_tol = refine_tol
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs

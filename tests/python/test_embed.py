@@ -124,9 +124,9 @@ def test_refinements(x, refine, objective):
 
 
 def test_how_long_to_refine(x):
-    assert fit(x, max_iter=1, tol=0).n_iter == 1
-    assert fit(x, max_iter=0).n_iter == 0
-    assert fit(x, tol=0.9).n_iter <= fit(x, tol=1e-6).n_iter
+    assert fit(x, refine_max_iter=1, refine_tol=0).n_iter_ == 1
+    assert fit(x, refine_max_iter=0).n_iter_ == 0
+    assert fit(x, refine_tol=0.9).n_iter_ < fit(x, refine_tol=1e-6).n_iter_
 
 
 def test_a_plane_comes_back_as_it_was():
@@ -562,8 +562,8 @@ def test_anything_gives_something_finite(seed, n, q, d, k, kind, tangent, refine
         ({"tangent": "plane"}, "tangent = 'plane' is unknown: use one of 'neighborhood', 'overlap'"),
         ({"refine": "local"}, "refine = 'local' is unknown: use one of 'global', 'pointwise', None"),
         ({"objective": "R_C"}, "objective = 'R_C' is unknown"),
-        ({"max_iter": -1}, "max_iter = -1 is too few"),
-        ({"tol": -0.5}, "tol = -0.5 is out of range"),
+        ({"refine_max_iter": -1}, "refine_max_iter = -1 is too few"),
+        ({"refine_tol": -0.5}, "refine_tol = -0.5 is out of range"),
         ({"disconnected": "ignore"}, "disconnected = 'ignore' is unknown"),
         ({"n_init": 0}, "n_init = 0 is too few"),
         ({"start": 100}, "start = 100 is out of range: there are 100 points"),

@@ -160,7 +160,21 @@ fn in_every_form(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> Vec<(f64, 
 
 #[test]
 fn flat_data_are_laid_out_exactly() {
-    for (q, d) in [(2, 1), (2, 2), (3, 2), (4, 2), (5, 3), (6, 1), (6, 3), (30, 1), (30, 2), (30, 3)] {
+    for (q, d) in [
+        (2, 1),
+        (2, 2),
+        (3, 2),
+        (4, 2),
+        (5, 3),
+        (6, 1),
+        (6, 3),
+        (30, 1),
+        (30, 2),
+        (30, 3),
+        (150, 1),
+        (150, 2),
+        (150, 3),
+    ] {
         let x = flat(500, q, d, 110);
         let graph = nearest(&x, 6 + 4 * d);
         for (form, (r_n, trace)) in in_every_form(&x, &graph, d).into_iter().enumerate() {
@@ -173,7 +187,17 @@ fn flat_data_are_laid_out_exactly() {
 #[test]
 fn flat_data_are_laid_out_exactly_with_few_neighbors() {
     let mut forced = [0; 3];
-    for (q, d, k) in [(2, 2, 3), (3, 2, 3), (30, 2, 3), (30, 2, 4), (4, 3, 5), (30, 3, 5)] {
+    for (q, d, k) in [
+        (2, 2, 3),
+        (3, 2, 3),
+        (30, 2, 3),
+        (30, 2, 4),
+        (4, 3, 5),
+        (30, 3, 5),
+        (150, 2, 3),
+        (150, 2, 4),
+        (150, 3, 5),
+    ] {
         for seed in 0..4 {
             let x = flat(300, q, d, 120 + seed);
             let graph = nearest(&x, k);
@@ -350,7 +374,7 @@ proptest! {
 #[test]
 fn threads_do_not_matter() {
     let (x, _) = roll(1500, 0.2, 180);
-    let wide = gaussian(300, 40, 181);
+    let wide = gaussian(300, 150, 181);
     for (x, k) in [(&x, 10), (&wide, 8)] {
         let graph = nearest(x, k);
         for mode in MODES {

@@ -17,6 +17,11 @@ const STAGE: &str = "charts";
 /// A direction of which the squared extent is less than this share of the largest is none.
 const NO_EXTENT: f64 = 1e-14;
 
+/// Bases steady turns better than charts do, and are kept for wide data as well while they are no wider than this and
+/// at most so many numbers: a gigabyte.
+const WIDE: usize = 128;
+const MOST: usize = 1 << 27;
+
 /// Rows longer than this are multiplied in lanes.
 const SHORT: usize = 8;
 
@@ -35,8 +40,8 @@ pub struct Atlas<'a, 'p> {
 enum Form {
     /// P_i for each i, column after column. Charts are read off the points when they are needed.
     Bases(Vec<f64>),
-    /// Theta_i for each i, point after point, in places of one size: less memory than bases when the data are wider
-    /// than the neighbourhoods have points.
+    /// Theta_i for each i, point after point, in places of one size: less memory than bases when the data are much
+    /// wider than the neighbourhoods have points.
     Charts { place: usize, flat: Vec<f64> },
     /// No tangent: the neighbourhoods themselves, in as few coordinates as hold them.
     Whole,
@@ -79,7 +84,9 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let wide = tangents.unwrap_or(neighborhoods);
         check_lengths(points, "X", wide)?;
         let mut atlas = Atlas { points, neighborhoods, n_components, form: Form::Whole };
-        atlas.form = match points.dim() <= neighborhoods.largest() + 1 {
+        let (n, q) = (points.len(), points.dim());
+        let known = q <= neighborhoods.largest() + 1 || (q <= WIDE && n * q * n_components <= MOST);
+        atlas.form = match known {
             true => Form::Bases(atlas.bases(wide, monitor)?),
             false => atlas.charts(wide, monitor)?,
         };

@@ -36,7 +36,7 @@ const LEVERAGE: f64 = 2.0;
 const PLACED: u32 = u32::MAX;
 
 /// How many charts are asked for a turn where tangents are not known.
-const CHARTS_ASKED: usize = 4;
+const CHARTS_ASKED: usize = 2;
 
 /// Steps between two reports.
 const STEPS: usize = 256;
