@@ -23,8 +23,8 @@ CANDIDATE, SPARE_CANDIDATES, TILES = 16, 18, 10**7
 START_BYTES = 28
 """What one greedy start keeps for each point besides its embedding and frames: its queue and its counts."""
 
-MOST_DIRECTIONS, MOST_NUMBERS = 128, 2**27
-"""While data are no wider, and tangents hold no more numbers, their directions are kept."""
+FEW_DIRECTIONS, MOST_NUMBERS = 4, 2**27
+"""While tangents have no more directions, or hold no more numbers, their directions are kept."""
 
 LANES = 4
 """Kept neighbourhoods are padded to a multiple of so many points."""
@@ -118,7 +118,7 @@ class Plan:
 
     def _tangents(self) -> dict[str, int]:
         # The core keeps the directions while they are few, then the neighbourhoods along them.
-        few = self.q <= MOST_DIRECTIONS and self.n * self.q * self.d <= MOST_NUMBERS
+        few = self.d <= FEW_DIRECTIONS or self.n * self.q * self.d <= MOST_NUMBERS
         kept = self.q if self.q <= self.k + 1 or few else self.k + 1
         return {"tangents": REAL * self.n * kept * self.d}
 

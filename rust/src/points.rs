@@ -114,6 +114,14 @@ impl<'a> Points<'a> {
         }
     }
 
+    /// Point `i` will be read soon: a hint to memory for the beginning of a long row, the rest follows by itself.
+    pub(crate) fn soon(&self, i: usize) {
+        match &self.values {
+            Values::F32(view) => begin(view, i),
+            Values::F64(view) => begin(view, i),
+        }
+    }
+
     /// Writes point `i` into `out`, widened.
     #[inline]
     pub fn copy_row(&self, i: usize, out: &mut [f64]) {
@@ -163,6 +171,14 @@ pub trait Coordinate: Copy + Default + PartialOrd + Send + Sync + Into<f64> + 's
 
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
+
+fn begin<T: Coordinate>(view: &ArrayView2<T>, i: usize) {
+    const LINE: usize = 64;
+    const LINES: usize = 6;
+    if let Some(row) = view.index_axis(Axis(0), i).to_slice() {
+        row.iter().step_by(LINE / size_of::<T>()).take(LINES).for_each(|v| prefetch_read_data::<_, 0>(v));
+    }
+}
 
 #[inline]
 fn copy_row<T: Coordinate>(view: &ArrayView2<T>, i: usize, out: &mut [f64]) {

@@ -16,10 +16,11 @@ use crate::{cases, naive, on_threads};
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {
     Tangents,
+    Charts,
     Whole,
 }
 
-const MODES: [Mode; 2] = [Mode::Tangents, Mode::Whole];
+const MODES: [Mode; 3] = [Mode::Tangents, Mode::Charts, Mode::Whole];
 
 fn points(x: &Array2<f64>) -> Points<'_> {
     Points::new("X", x.view(), &Unmonitored).unwrap()
@@ -55,6 +56,7 @@ fn embedded(mode: Mode, x: &Array2<f64>, graph: &Neighborhoods, d: usize, params
     let points = points(x);
     let atlas = match mode {
         Mode::Tangents => Atlas::new(&points, graph, None, d, &Unmonitored).unwrap(),
+        Mode::Charts => Atlas::of_charts(&points, graph, None, d, &Unmonitored).unwrap(),
         Mode::Whole => Atlas::whole(&points, graph, d).unwrap(),
     };
     run(&atlas, params)
@@ -120,8 +122,8 @@ const SHEETS: [(usize, usize, usize, usize); 6] =
 fn the_steps_are_those_of_the_paper() {
     for (n, q, d, k) in SHEETS {
         for mode in MODES {
-            // wide charts know each other by the points they share, not by bases; gaps on a line force
-            if mode == Mode::Tangents && (q > k + 1 || d == 1) {
+            // charts know each other by the points they share, not by bases; gaps on a line force
+            if mode == Mode::Charts || mode == Mode::Tangents && d == 1 {
                 continue;
             }
             let plain = (0..16).filter(|&seed| is_twin(mode, [n, q, d, k], seed)).count();
@@ -151,6 +153,8 @@ fn in_every_form(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> Vec<(f64, 
     let atlases = [
         Atlas::new(&points, graph, None, d, &Unmonitored).unwrap(),
         Atlas::new(&points, graph, Some(&wide), d, &Unmonitored).unwrap(),
+        Atlas::of_charts(&points, graph, None, d, &Unmonitored).unwrap(),
+        Atlas::of_charts(&points, graph, Some(&wide), d, &Unmonitored).unwrap(),
         Atlas::whole(&points, graph, d).unwrap(),
     ];
     let params = GreedyParams::default();
@@ -186,7 +190,7 @@ fn flat_data_are_laid_out_exactly() {
 /// Overlaps often lie on a line or nearly so, and say nothing about reflections.
 #[test]
 fn flat_data_are_laid_out_exactly_with_few_neighbors() {
-    let mut forced = [0; 3];
+    let mut forced = [0; 5];
     for (q, d, k) in [
         (2, 2, 3),
         (3, 2, 3),

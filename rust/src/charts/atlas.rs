@@ -17,9 +17,9 @@ const STAGE: &str = "charts";
 /// A direction of which the squared extent is less than this share of the largest is none.
 const NO_EXTENT: f64 = 1e-14;
 
-/// Bases steady turns better than charts do, and are kept for wide data as well while they are no wider than this and
-/// at most so many numbers: a gigabyte.
-const WIDE: usize = 128;
+/// Bases steady turns better than charts do. They are kept for wide data as well, while they take no more than so many
+/// times the data, or are no more than so many numbers: a gigabyte.
+const FEW: usize = 4;
 const MOST: usize = 1 << 27;
 
 /// Rows longer than this are multiplied in lanes.
@@ -79,17 +79,29 @@ impl<'a, 'p> Atlas<'a, 'p> {
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        check_components(n_components, points.dim())?;
-        check_lengths(points, "X", neighborhoods)?;
+        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
         let wide = tangents.unwrap_or(neighborhoods);
         check_lengths(points, "X", wide)?;
-        let mut atlas = Atlas { points, neighborhoods, n_components, form: Form::Whole };
         let (n, q) = (points.len(), points.dim());
-        let known = q <= neighborhoods.largest() + 1 || (q <= WIDE && n * q * n_components <= MOST);
-        atlas.form = match known {
-            true => Form::Bases(atlas.bases(wide, monitor)?),
-            false => atlas.charts(wide, monitor)?,
-        };
+        if q <= neighborhoods.largest() + 1 || n_components <= FEW || n * q * n_components <= MOST {
+            atlas.form = Form::Bases(atlas.bases(wide, monitor)?);
+            return Ok(atlas);
+        }
+        Atlas::of_charts(points, neighborhoods, tangents, n_components, monitor)
+    }
+
+    /// The same with charts kept, whatever the size of the bases.
+    pub fn of_charts(
+        points: &'a Points<'p>,
+        neighborhoods: &'a Neighborhoods<'a>,
+        tangents: Option<&Neighborhoods>,
+        n_components: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
+        let wide = tangents.unwrap_or(neighborhoods);
+        check_lengths(points, "X", wide)?;
+        atlas.form = atlas.charts(wide, monitor)?;
         Ok(atlas)
     }
 
@@ -121,6 +133,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let mut flat = vec![0.0; self.points.len() * place];
         if std::ptr::eq(wide, self.neighborhoods) {
             fill_rows(&mut flat, place, STAGE, monitor, Gram::default, |gram, i, chart| {
+                let next = (i + 1).min(wide.len() - 1);
+                members(wide, next, true).for_each(|p| self.points.soon(p));
                 gram.chart(self.points, members(wide, i, true), d, chart);
             })?;
         } else {
@@ -263,6 +277,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let Form::Charts { place, flat } = &self.form else { return out.fill(0.0) };
         let d = self.n_components;
         let of = |i: usize| members(self.neighborhoods, i, true);
+        of(i).chain(of(c)).for_each(|p| self.points.soon(p));
         let weights = |i: usize| regression(&flat[i * place..][..of(i).len() * d], d);
         let (own, theirs) = (weights(i), weights(c));
         let products = gram.across(self.points, of(i), of(c));
@@ -333,8 +348,11 @@ fn regression(chart: &[f64], d: usize) -> Vec<f64> {
         centred.iter_mut().skip(b).step_by(d).for_each(|v| *v -= mean);
     }
     let inverse = inverse_scatter(&centred, d);
-    let weigh = |t: &[f64]| -> Vec<f64> { inverse.chunks_exact(d).map(|row| plain_dot(row, t)).collect() };
-    centred.chunks_exact(d).flat_map(weigh).collect()
+    let mut weights = Vec::with_capacity(centred.len());
+    for t in centred.chunks_exact(d) {
+        weights.extend(inverse.chunks_exact(d).map(|row| plain_dot(row, t)));
+    }
+    weights
 }
 
 /// The inverse of a matrix that is diagonal, as the scatter of a chart is along principal axes.

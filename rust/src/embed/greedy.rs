@@ -36,7 +36,7 @@ const LEVERAGE: f64 = 2.0;
 const PLACED: u32 = u32::MAX;
 
 /// How many charts are asked for a turn where tangents are not known.
-const CHARTS_ASKED: usize = 2;
+const CHARTS_ASKED: usize = 1;
 
 /// Steps between two reports.
 const STEPS: usize = 256;
@@ -370,7 +370,12 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         }
         self.atlas.read(j as usize, &mut self.coordinates);
         self.load_overlap(j);
-        self.align(j);
+        self.fit.multiply();
+        self.ask_tangents(j);
+        if self.atlas.tangents() == Tangents::Charted && self.fit.is_thin() {
+            return false;
+        }
+        self.fit.turn();
         match self.atlas.tangents() {
             Tangents::Known => self.fit.leverage(&self.coordinates.flat[..self.coordinates.dim]) <= LEVERAGE,
             Tangents::Charted | Tangents::None => self.fit.is_decided(),
@@ -382,12 +387,6 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         if self.atlas.tangents() != Tangents::Known {
             self.turn_like_a_neighbour(j); // known tangents have been asked already
         }
-    }
-
-    fn align(&mut self, j: u32) {
-        self.fit.multiply();
-        self.ask_tangents(j);
-        self.fit.turn();
     }
 
     /// Adds to the overlap's product what the tangents say of the turn: the mean over the embedded members of the frame
@@ -627,6 +626,27 @@ impl Fit {
         let spare = first(&mut self.spare, c * d);
         spare.copy_from_slice(&self.product[..c * d]);
         self.values = orthogonal_factor(spare, c, d, first(&mut self.frame, c * d), &mut self.scratch);
+    }
+
+    /// Whether it is plain that the product does not decide the frame: a column is nearly a combination of those before.
+    fn is_thin(&mut self) -> bool {
+        let (c, d) = (self.c, self.d);
+        let columns = first(&mut self.spare, c * d);
+        columns.copy_from_slice(&self.product[..c * d]);
+        for j in 0..d {
+            let (known, rest) = columns.split_at_mut(j * c);
+            let column = &mut rest[..c];
+            for unit in known.chunks_exact(c) {
+                let along = dot(unit, column);
+                column.iter_mut().zip(unit).for_each(|(v, u)| *v -= along * u);
+            }
+            let length = dot(column, column).sqrt();
+            if length <= SOUND * self.whole2 {
+                return true;
+            }
+            column.iter_mut().for_each(|v| *v /= length);
+        }
+        false
     }
 
     /// Whether the product decides the frame: it has rank d.
