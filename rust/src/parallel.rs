@@ -1,7 +1,7 @@
 //! Loops over points that run on all threads, can be stopped, and give the same bits on any number of them.
 //!
-//! Values are computed for each point in parallel and written to the point's own place; sums run over
-//! those places in order. Nothing is ever accumulated in the order in which threads finish.
+//! Values are computed for each point in parallel and written to the point's own place, and partial sums are collected
+//! in order. Nothing is ever accumulated in the order in which threads finish.
 
 use std::array::from_fn;
 use std::ops::Range;
@@ -25,27 +25,15 @@ pub fn map_points<S, T: Clone + Default + Send>(
     state: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize) -> T + Sync,
 ) -> Result<Vec<T>> {
-    fill_points(n, stage, monitor, state, |state, start, chunk| {
-        for (o, value) in chunk.iter_mut().enumerate() {
-            *value = f(state, start + o);
-        }
-    })
-}
-
-/// Calls `f(state, start, chunk)` for chunks of a list of `n` values, to be filled from index `start` on.
-pub fn fill_points<S, T: Clone + Default + Send>(
-    n: usize,
-    stage: &'static str,
-    monitor: &dyn Monitor,
-    state: impl Fn() -> S + Sync,
-    f: impl Fn(&mut S, usize, &mut [T]) + Sync,
-) -> Result<Vec<T>> {
     let done = AtomicUsize::new(0);
     // in parallel, because the first touch of fresh memory is what costs
     let mut values: Vec<T> = (0..n).into_par_iter().map(|_| T::default()).collect();
     values.par_chunks_mut(CHUNK).enumerate().try_for_each(|(c, chunk)| {
         monitor.check()?;
-        f(&mut state(), c * CHUNK, chunk);
+        let mut state = state();
+        for (o, value) in chunk.iter_mut().enumerate() {
+            *value = f(&mut state, c * CHUNK + o);
+        }
         let before = done.fetch_add(chunk.len(), Ordering::Relaxed);
         monitor.progress(stage, before + chunk.len(), n);
         Ok(())
@@ -123,20 +111,4 @@ pub fn map_blocks<T: Send>(
             Ok(value)
         })
         .collect()
-}
-
-/// Sums of the M numbers that `f` gives for each of `values`.
-///
-/// Blocks are summed in parallel and their sums in order: the same bits for any number of threads.
-pub fn sums<T: Sync, const M: usize>(values: &[T], f: impl Fn(&T) -> [f64; M] + Sync) -> [f64; M] {
-    const BLOCK: usize = 1024;
-    let add = |mut total: [f64; M], part: [f64; M]| {
-        total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
-        total
-    };
-    let blocks: Vec<[f64; M]> = values
-        .par_chunks(BLOCK)
-        .map(|block| block.iter().fold([0.0; M], |total, value| add(total, f(value))))
-        .collect();
-    blocks.into_iter().fold([0.0; M], add)
 }

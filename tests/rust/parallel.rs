@@ -1,6 +1,6 @@
-//! Loops over points and sums: every point once, in order, the same bits on any number of threads.
+//! Loops over points: every point once, in order, the same bits on any number of threads.
 
-use unbend::parallel::{fill_points, map_points, sums};
+use unbend::parallel::{fill_columns, fill_rows, map_points};
 use unbend::{Error, Monitor, Unmonitored};
 
 use crate::clouds::gaussian;
@@ -14,45 +14,37 @@ fn every_point_is_mapped_once_in_order() {
     }
 }
 
+/// The columns lie end to end, and what the chunks return adds up to all of them, in order.
 #[test]
-fn chunks_are_filled_from_where_they_start() {
-    for n in [0, 1, 512, 1025] {
-        let fill = |_: &mut (), start: usize, chunk: &mut [usize]| {
-            chunk.iter_mut().enumerate().for_each(|(o, value)| *value = start + o);
-        };
-        assert_eq!(fill_points(n, "test", &Unmonitored, || (), fill).unwrap(), (0..n).collect::<Vec<_>>());
+fn columns_are_filled_once_in_order() {
+    for n in [0, 1, 511, 512, 513, 5000] {
+        let mut values = vec![0.0; 2 * n];
+        let starts = fill_columns(&mut values, "test", &Unmonitored, |start, [a, b]: [&mut [f64]; 2]| {
+            (start..).zip(a.iter_mut().zip(b)).for_each(|(i, (a, b))| (*a, *b) = (i as f64, -(i as f64)));
+            (start, a.len())
+        })
+        .unwrap();
+        let expected: Vec<f64> = (0..n).map(|i| i as f64).chain((0..n).map(|i| -(i as f64))).collect();
+        assert_eq!(values, expected);
+        assert!(starts.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
+        assert_eq!(starts.iter().map(|&(_, len)| len).sum::<usize>(), n);
     }
 }
 
+/// Rows of three lie end to end.
 #[test]
-fn sums_are_exact_where_they_can_be() {
-    for n in [0usize, 1, 1023, 1024, 1025, 100_000] {
-        let values: Vec<usize> = (0..n).collect();
-        let expected = (n * n.saturating_sub(1) / 2) as f64;
-        assert_eq!(
-            sums(&values, |&v| [v as f64, 1.0, -2.0 * v as f64]),
-            [expected, n as f64, -2.0 * expected]
-        );
+fn rows_are_filled_once_in_order() {
+    for n in [1, 511, 512, 513, 5000] {
+        let mut values = vec![0.0; 3 * n];
+        fill_rows(&mut values, 3, "test", &Unmonitored, || (), |(), i, row| row.fill(i as f64)).unwrap();
+        assert_eq!(values, (0..3 * n).map(|at| (at / 3) as f64).collect::<Vec<_>>());
     }
-}
-
-/// A million tenths, added one by one, drift away.
-#[test]
-fn sums_do_not_drift() {
-    let tenths = vec![0.1; 1_000_000];
-    let one_by_one = tenths.iter().fold(0.0, |total, v| total + v);
-    let [sum] = sums(&tenths, |&v| [v]);
-    assert!((sum - 1e5).abs() < (one_by_one - 1e5f64).abs() / 100.0);
 }
 
 #[test]
 fn threads_do_not_change_a_bit() {
     let values = gaussian(100_000, 1, 40);
-    let run = || {
-        let squares =
-            map_points(100_000, "test", &Unmonitored, || (), |(), i| values[[i, 0]].powi(2)).unwrap();
-        (sums(&squares, |&v| [v]), squares)
-    };
+    let run = || map_points(100_000, "test", &Unmonitored, || (), |(), i| values[[i, 0]].powi(2)).unwrap();
     let alone = on_threads(1, run);
     for threads in [2, 8] {
         assert!(on_threads(threads, run) == alone, "{threads} threads");

@@ -1,7 +1,5 @@
 //! The charts of all neighbourhoods, in whatever form is cheapest to keep.
 
-use pulp::Arch;
-
 use super::gram::Gram;
 use super::local::Local;
 use super::tangent::{Tangent, check_components, check_lengths, members};
@@ -79,15 +77,14 @@ impl<'a, 'p> Atlas<'a, 'p> {
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
-        let wide = tangents.unwrap_or(neighborhoods);
-        check_lengths(points, "X", wide)?;
         let (n, q) = (points.len(), points.dim());
-        if q <= neighborhoods.largest() + 1 || n_components <= FEW || n * q * n_components <= MOST {
-            atlas.form = Form::Bases(atlas.bases(wide, monitor)?);
-            return Ok(atlas);
+        let small = q <= neighborhoods.largest() + 1 || n_components <= FEW || n * q * n_components <= MOST;
+        if !small {
+            return Atlas::of_charts(points, neighborhoods, tangents, n_components, monitor);
         }
-        Atlas::of_charts(points, neighborhoods, tangents, n_components, monitor)
+        let (mut atlas, wide) = Atlas::without_form(points, neighborhoods, tangents, n_components)?;
+        atlas.form = Form::Bases(atlas.bases(wide, monitor)?);
+        Ok(atlas)
     }
 
     /// The same with charts kept, whatever the size of the bases.
@@ -98,11 +95,24 @@ impl<'a, 'p> Atlas<'a, 'p> {
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
-        let wide = tangents.unwrap_or(neighborhoods);
-        check_lengths(points, "X", wide)?;
+        let (mut atlas, wide) = Atlas::without_form(points, neighborhoods, tangents, n_components)?;
         atlas.form = atlas.charts(wide, monitor)?;
         Ok(atlas)
+    }
+
+    /// What is to get a form, checked, and the neighbourhoods that its tangents are from.
+    fn without_form<'t>(
+        points: &'a Points<'p>,
+        neighborhoods: &'a Neighborhoods<'a>,
+        tangents: Option<&'t Neighborhoods<'t>>,
+        n_components: usize,
+    ) -> Result<(Self, &'t Neighborhoods<'t>)>
+    where
+        'a: 't,
+    {
+        let wide = tangents.unwrap_or(neighborhoods);
+        check_lengths(points, "X", wide)?;
+        Ok((Atlas::whole(points, neighborhoods, n_components)?, wide))
     }
 
     /// The neighbourhoods as they are.
@@ -190,11 +200,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         for p in members(self.neighborhoods, i, true) {
             self.points.copy_row(p, row);
             row.iter_mut().zip(own.iter()).for_each(|(r, o)| *r -= o);
-            out.flat.extend(
-                basis
-                    .chunks_exact(q)
-                    .map(|axis| if q > SHORT { long_dot(axis, row) } else { plain_dot(axis, row) }),
-            );
+            out.flat.extend(basis.chunks_exact(q).map(|axis| row_dot(axis, row)));
         }
     }
 
@@ -223,10 +229,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let (q, d) = (self.points.dim(), self.n_components);
         match &self.form {
             Form::Bases(bases) => {
-                let basis = |i: usize| bases[i * q * d..][..q * d].chunks_exact(q);
-                for (e, theirs) in basis(c).enumerate() {
-                    basis(i).enumerate().for_each(|(a, own)| out[e * d + a] = plain_dot(own, theirs));
-                }
+                let basis = |i: usize| &bases[i * q * d..][..q * d];
+                self.compare_tangents(basis(i), basis(c), out);
             }
             Form::Charts { place, flat } => {
                 let chart = |i: usize| flat[i * place..][..*place].chunks_exact(d);
@@ -297,16 +301,9 @@ impl<'a, 'p> Atlas<'a, 'p> {
     /// P_i'P_c of two tangents, column after column.
     pub fn compare_tangents(&self, own: &[f64], theirs: &[f64], out: &mut [f64]) {
         let (q, d) = (self.points.dim(), self.n_components);
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (e, theirs) in theirs.chunks_exact(q).enumerate() {
-                    own.chunks_exact(q)
-                        .enumerate()
-                        .for_each(|(a, own)| out[e * d + a] = long_dot(own, theirs));
-                }
-            },
-        );
+        for (e, theirs) in theirs.chunks_exact(q).enumerate() {
+            own.chunks_exact(q).enumerate().for_each(|(a, own)| out[e * d + a] = row_dot(own, theirs));
+        }
     }
 
     /// The coordinates of neighbourhood `i` along the directions of `basis`.
@@ -392,6 +389,12 @@ fn widen(local: &Local, tangent: &Tangent, d: usize, basis: &mut [f64]) {
     for (j, axis) in basis.chunks_exact_mut(q).enumerate() {
         local.widen(column(&tangent.basis, local.dim, j), axis);
     }
+}
+
+/// The product of two rows of the data.
+#[inline(always)]
+fn row_dot(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() > SHORT { long_dot(a, b) } else { plain_dot(a, b) }
 }
 
 /// The sum of products of long rows, in enough lanes that they do not wait for each other.

@@ -363,9 +363,9 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     /// Finds the frame of neighbourhood `j`, and says whether its overlap is enough for it. Most that are not are known by
     /// the number of their points.
     fn is_sound(&mut self, j: u32) -> bool {
-        let shared =
-            members(self.atlas.neighborhoods(), j as usize, true).filter(|&p| self.is_placed(p)).count();
-        if self.atlas.tangents() != Tangents::Known && shared <= self.atlas.n_components() {
+        let all = members(self.atlas.neighborhoods(), j as usize, true);
+        let too_few = || all.filter(|&p| self.is_placed(p)).count() <= self.atlas.n_components();
+        if self.atlas.tangents() != Tangents::Known && too_few() {
             return false;
         }
         self.atlas.read(j as usize, &mut self.coordinates);
