@@ -1,7 +1,10 @@
 //! The charts of all neighbourhoods, in whatever form is cheapest to keep.
 
+use std::borrow::Cow;
+
 use super::gram::Gram;
 use super::local::Local;
+use super::net::{Mean, Net};
 use super::tangent::{Tangent, check_components, check_lengths, members};
 use crate::error::Result;
 use crate::linalg::{column, first, symmetric_eigen};
@@ -31,10 +34,14 @@ pub struct Atlas<'a, 'p> {
     points: &'a Points<'p>,
     neighborhoods: &'a Neighborhoods<'a>,
     n_components: usize,
-    form: Form,
+    form: Cow<'a, Form>,
 }
 
-#[derive(Debug)]
+/// What an atlas keeps; it can outlive the atlas and be lent to another of the same data and graph.
+#[derive(Debug, Clone)]
+pub struct Kept(Form);
+
+#[derive(Debug, Clone)]
 enum Form {
     /// P_i for each i, column after column. Charts are read off the points when they are needed.
     Bases(Vec<f64>),
@@ -69,21 +76,21 @@ pub struct Coordinates {
 }
 
 impl<'a, 'p> Atlas<'a, 'p> {
-    /// Local PCA of every neighbourhood, in parallel: that of `tangents` if given, of the neighbourhood itself if not.
+    /// Local PCA of every neighbourhood, in parallel; or the tangents of a net, which are from more points.
     pub fn new(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
-        tangents: Option<&Neighborhoods>,
+        net: Option<&Net>,
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let (n, q) = (points.len(), points.dim());
         let small = q <= neighborhoods.largest() + 1 || n_components <= FEW || n * q * n_components <= MOST;
         if !small {
-            return Atlas::of_charts(points, neighborhoods, tangents, n_components, monitor);
+            return Atlas::of_charts(points, neighborhoods, net, n_components, monitor);
         }
-        let (mut atlas, wide) = Atlas::without_form(points, neighborhoods, tangents, n_components)?;
-        atlas.form = Form::Bases(atlas.bases(wide, monitor)?);
+        let mut atlas = Atlas::without_form(points, neighborhoods, net, n_components)?;
+        atlas.form = Cow::Owned(Form::Bases(atlas.bases(net, monitor)?));
         Ok(atlas)
     }
 
@@ -91,28 +98,41 @@ impl<'a, 'p> Atlas<'a, 'p> {
     pub fn of_charts(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
-        tangents: Option<&Neighborhoods>,
+        net: Option<&Net>,
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        let (mut atlas, wide) = Atlas::without_form(points, neighborhoods, tangents, n_components)?;
-        atlas.form = atlas.charts(wide, monitor)?;
+        let mut atlas = Atlas::without_form(points, neighborhoods, net, n_components)?;
+        atlas.form = Cow::Owned(atlas.charts(net, monitor)?);
         Ok(atlas)
     }
 
-    /// What is to get a form, checked, and the neighbourhoods that its tangents are from.
-    fn without_form<'t>(
+    /// What is to get a form, checked.
+    fn without_form(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
-        tangents: Option<&'t Neighborhoods<'t>>,
+        net: Option<&Net>,
         n_components: usize,
-    ) -> Result<(Self, &'t Neighborhoods<'t>)>
-    where
-        'a: 't,
-    {
-        let wide = tangents.unwrap_or(neighborhoods);
-        check_lengths(points, "X", wide)?;
-        Ok((Atlas::whole(points, neighborhoods, n_components)?, wide))
+    ) -> Result<Self> {
+        net.map_or(Ok(()), |net| net.check(points, n_components))?;
+        Atlas::whole(points, neighborhoods, n_components)
+    }
+
+    /// With what another atlas of the same data and graph kept.
+    pub fn lend(
+        points: &'a Points<'p>,
+        neighborhoods: &'a Neighborhoods<'a>,
+        n_components: usize,
+        kept: &'a Kept,
+    ) -> Result<Self> {
+        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
+        atlas.form = Cow::Borrowed(&kept.0);
+        Ok(atlas)
+    }
+
+    /// Keeps what has been found.
+    pub fn keep(self) -> Kept {
+        Kept(self.form.into_owned())
     }
 
     /// The neighbourhoods as they are.
@@ -123,37 +143,43 @@ impl<'a, 'p> Atlas<'a, 'p> {
     ) -> Result<Self> {
         check_components(n_components, points.dim())?;
         check_lengths(points, "X", neighborhoods)?;
-        Ok(Atlas { points, neighborhoods, n_components, form: Form::Whole })
+        Ok(Atlas { points, neighborhoods, n_components, form: Cow::Owned(Form::Whole) })
     }
 
-    fn bases(&self, wide: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    fn bases(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let (q, d) = (self.points.dim(), self.n_components);
         let mut bases = vec![0.0; self.points.len() * q * d];
-        let state = || (Local::default(), Tangent::default());
-        fill_rows(&mut bases, q * d, STAGE, monitor, state, |(local, tangent), i, basis| {
-            fit_tangent(self.points, wide, i, d, local, tangent);
-            widen(local, tangent, d, basis);
-        })?;
+        if let Some(net) = net {
+            fill_rows(&mut bases, q * d, STAGE, monitor, Mean::default, |mean, i, basis| {
+                net.tangent(i, mean, basis);
+            })?;
+        } else {
+            let state = || (Local::default(), Tangent::default());
+            fill_rows(&mut bases, q * d, STAGE, monitor, state, |(local, tangent), i, basis| {
+                fit_tangent(self.points, members(self.neighborhoods, i, true), d, local, tangent);
+                widen(local, tangent, d, basis);
+            })?;
+        }
         Ok(bases)
     }
 
-    fn charts(&self, wide: &Neighborhoods, monitor: &dyn Monitor) -> Result<Form> {
+    fn charts(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
         let (q, d) = (self.points.dim(), self.n_components);
         let place = (self.neighborhoods.largest() + 1) * d;
         let mut flat = vec![0.0; self.points.len() * place];
-        if std::ptr::eq(wide, self.neighborhoods) {
-            fill_rows(&mut flat, place, STAGE, monitor, Gram::default, |gram, i, chart| {
-                let next = (i + 1).min(wide.len() - 1);
-                members(wide, next, true).for_each(|p| self.points.soon(p));
-                gram.chart(self.points, members(wide, i, true), d, chart);
-            })?;
-        } else {
-            let state = || (Local::default(), Tangent::default(), vec![0.0; q * d], Coordinates::default());
-            fill_rows(&mut flat, place, STAGE, monitor, state, |(local, tangent, basis, out), i, chart| {
-                fit_tangent(self.points, wide, i, d, local, tangent);
-                widen(local, tangent, d, basis);
+        if let Some(net) = net {
+            let state = || (Mean::default(), vec![0.0; q * d], Coordinates::default());
+            fill_rows(&mut flat, place, STAGE, monitor, state, |(mean, basis, out), i, chart| {
+                net.tangent(i, mean, basis);
                 self.project(i, basis, out);
                 chart[..out.flat.len()].copy_from_slice(&out.flat);
+            })?;
+        } else {
+            let graph = self.neighborhoods;
+            fill_rows(&mut flat, place, STAGE, monitor, Gram::default, |gram, i, chart| {
+                let next = (i + 1).min(graph.len() - 1);
+                members(graph, next, true).for_each(|p| self.points.soon(p));
+                gram.chart(self.points, members(graph, i, true), d, chart);
             })?;
         }
         Ok(Form::Charts { place, flat })
@@ -177,7 +203,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
     /// The coordinates of neighbourhood `i`. Cost: O(k q d) or less.
     pub fn read(&self, i: usize, out: &mut Coordinates) {
         let (q, d) = (self.points.dim(), self.n_components);
-        match &self.form {
+        match &*self.form {
             Form::Bases(bases) => self.project(i, &bases[i * q * d..(i + 1) * q * d], out),
             Form::Charts { place, flat } => {
                 let size = self.neighborhoods.of(i).len() + 1;
@@ -214,9 +240,16 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
+    /// The share of neighbourhood `i` that lies outside its chart; 0 where all points coincide.
+    pub fn outside(&self, i: usize, chart: &mut Coordinates, local: &mut Local) -> f64 {
+        self.read(i, chart);
+        local.load(self.points, members(self.neighborhoods, i, true), self.points.dim());
+        if local.norm2 > 0.0 { (1.0 - spread2(&chart.flat, chart.dim) / local.norm2).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
     /// What is known of the turn of one chart against another beside the points that both hold.
     pub fn tangents(&self) -> Tangents {
-        match self.form {
+        match *self.form {
             Form::Bases(_) => Tangents::Known,
             Form::Charts { .. } => Tangents::Charted,
             Form::Whole => Tangents::None,
@@ -227,7 +260,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
     /// else what the points that both hold say of it, which is less the fewer they are. Nothing without tangents.
     pub fn agreement(&self, i: usize, c: usize, out: &mut [f64]) {
         let (q, d) = (self.points.dim(), self.n_components);
-        match &self.form {
+        match &*self.form {
             Form::Bases(bases) => {
                 let basis = |i: usize| &bases[i * q * d..][..q * d];
                 self.compare_tangents(basis(i), basis(c), out);
@@ -271,14 +304,15 @@ impl<'a, 'p> Atlas<'a, 'p> {
     /// P_i of the neighbourhood itself, column after column, in the coordinates of the data.
     pub fn tangent(&self, i: usize, basis: &mut [f64]) {
         let (mut local, mut tangent) = (Local::default(), Tangent::default());
-        fit_tangent(self.points, self.neighborhoods, i, self.n_components, &mut local, &mut tangent);
+        let own = members(self.neighborhoods, i, true);
+        fit_tangent(self.points, own, self.n_components, &mut local, &mut tangent);
         widen(&local, &tangent, self.n_components, basis);
     }
 
     /// P_i'P_c of two kept charts, column after column, exactly: for P = X'W with W = T (T'T)^-1, from products of
     /// points. Nothing in other forms. Cost: O(k^2 q).
     pub fn agreement_of_points(&self, i: usize, c: usize, gram: &mut Gram, out: &mut [f64]) {
-        let Form::Charts { place, flat } = &self.form else { return out.fill(0.0) };
+        let Form::Charts { place, flat } = &*self.form else { return out.fill(0.0) };
         let d = self.n_components;
         let of = |i: usize| members(self.neighborhoods, i, true);
         of(i).chain(of(c)).for_each(|p| self.points.soon(p));
@@ -312,28 +346,39 @@ impl<'a, 'p> Atlas<'a, 'p> {
     }
 }
 
-fn fit_tangent(
+/// Local PCA of some of the points.
+pub(super) fn fit_tangent(
     points: &Points,
-    wide: &Neighborhoods,
-    i: usize,
+    members: impl ExactSizeIterator<Item = usize>,
     d: usize,
     local: &mut Local,
     tangent: &mut Tangent,
 ) {
     match (points.dim(), d) {
         (3, 2) => {
-            local.load(points, members(wide, i, true), 3);
+            local.load(points, members, 3);
             tangent.fit(local, 3, 2);
         }
         (2, 2) => {
-            local.load(points, members(wide, i, true), 2);
+            local.load(points, members, 2);
             tangent.fit(local, 2, 2);
         }
         _ => {
-            local.load_reduced(points, members(wide, i, true), d);
+            local.load_reduced(points, members, d);
             tangent.fit(local, local.dim, d);
         }
     }
+}
+
+/// The squared distances of points from their mean, together.
+fn spread2(flat: &[f64], dim: usize) -> f64 {
+    let count = (flat.len() / dim) as f64;
+    let axis = |a: usize| flat.iter().skip(a).step_by(dim);
+    let along = |a: usize| {
+        let mean = axis(a).sum::<f64>() / count;
+        axis(a).map(|v| (v - mean) * (v - mean)).sum::<f64>()
+    };
+    (0..dim).map(along).sum()
 }
 
 /// T (T'T)^-1 for a chart about its mean: what its points weigh in its directions.
@@ -384,7 +429,8 @@ fn inverse_scatter(chart: &[f64], d: usize) -> Vec<f64> {
     inverse
 }
 
-fn widen(local: &Local, tangent: &Tangent, d: usize, basis: &mut [f64]) {
+/// The directions of a tangent in the coordinates of the data.
+pub(super) fn widen(local: &Local, tangent: &Tangent, d: usize, basis: &mut [f64]) {
     let q = basis.len() / d;
     for (j, axis) in basis.chunks_exact_mut(q).enumerate() {
         local.widen(column(&tangent.basis, local.dim, j), axis);

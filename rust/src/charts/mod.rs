@@ -6,12 +6,14 @@
 mod atlas;
 mod gram;
 mod local;
+mod net;
 mod procrustes;
 mod tangent;
 
-pub use atlas::{Atlas, Coordinates, Tangents};
+pub use atlas::{Atlas, Coordinates, Kept, Tangents};
 pub use gram::Gram;
 pub use local::{LANES, Local};
+pub use net::{Mean, Net, tangent_scale};
 pub use procrustes::Alignment;
 pub use tangent::{Charts, Tangent, charts};
 pub(crate) use tangent::{check_components, check_lengths, members};

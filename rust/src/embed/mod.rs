@@ -1,5 +1,6 @@
 //! Embeddings that show every neighbourhood moved and rotated, not stretched, and what follows from one.
 
+pub mod align;
 mod carry;
 mod frontier;
 mod greedy;

@@ -1,0 +1,284 @@
+//! Tangents that survive noise: from more points than a neighbourhood holds, found at a net of points and averaged.
+//!
+//! Noise of deviation s tilts the tangent of K points within r by about s / (r sqrt(K)), and a neighbourhood of the graph
+//! can be smaller than the noise. [`tangent_scale`] looks for the smallest K that is steady, and [`Net`] finds the
+//! tangents: at n W / K points of K neighbours each, which costs as much as `W` neighbours everywhere, and from them, by
+//! the mean of the nearest projectors P P', everywhere.
+//! Cost: O(n W q^2) or, where the data are wider than K, O(n W K q); then O(n q (M d)^2) for means of M.
+
+use ndarray::Array2;
+
+use super::atlas::{fit_tangent, widen};
+use super::local::Local;
+use super::tangent::{Tangent, check_components, members};
+use crate::error::{Error, Result};
+use crate::linalg::{column, dot, first, symmetric_eigen};
+use crate::monitor::{Monitor, Silent};
+use crate::neighbors::{Neighborhoods, query};
+use crate::parallel::{fill_rows, map_points};
+use crate::points::Points;
+use crate::rng::{stream, uniform};
+
+const STAGE: &str = "tangents";
+
+/// W: up to so many neighbours tangents are found at every point.
+const EVERYWHERE: usize = 64;
+
+/// M: so many tangents of the net are averaged at every point.
+const AVERAGED: usize = 8;
+
+/// Neighbourhoods looked at for the choice of scale; of wide data fewer, for each costs more.
+const CENTERS: usize = 256;
+const CENTERS_OF_WIDE: usize = 32;
+const WIDE: usize = 16;
+
+/// How often the largest scale tried holds the neighbours of the graph.
+const LARGEST_SCALE: usize = 1024;
+const LARGEST_SCALE_OF_WIDE: usize = 32;
+
+/// At most this share of all points.
+const LARGEST_SHARE: usize = 4;
+
+/// A tangent is steady when those of two halves of its points lie this close: in radians, about.
+const STEADY: f64 = 0.05;
+
+/// The data have dimension d at a scale where the variance in the next direction is below this share of the least in the
+/// tangent, and noise is why they have not at a smaller one if that share has fallen by this factor since.
+const FLAT: f64 = 0.4;
+const FALLEN: f64 = 0.6;
+
+/// Scales that are looked at with one search.
+const SCALES_AT_ONCE: u32 = 3;
+
+/// Tangents at a net of points, to be averaged at all others.
+#[derive(Debug, Clone)]
+pub struct Net {
+    dim: usize,
+    n_components: usize,
+    /// P of every point of the net, column after column.
+    bases: Vec<f64>,
+    /// For every point the nearest of the net, nearest first.
+    lists: Vec<u32>,
+    per_point: usize,
+}
+
+/// Reused from point to point.
+#[derive(Debug, Default, Clone)]
+pub struct Mean {
+    columns: Vec<f64>,
+    gram: Vec<f64>,
+    values: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl Net {
+    /// Tangents from `k` neighbours.
+    pub fn new(
+        points: &Points,
+        n_components: usize,
+        k: usize,
+        seed: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        let (n, q, d) = (points.len(), points.dim(), n_components);
+        check_components(d, q)?;
+        if n <= k {
+            return Err(Error::TooFewPoints { n_neighbors: k, n });
+        }
+        let size = if k <= EVERYWHERE { n } else { (n * EVERYWHERE).div_ceil(k).max(AVERAGED).min(n) };
+        let chosen = draw(n, size, seed, "net");
+        let rows = copy(points, &chosen);
+        let net = Points::new("the net", rows.view(), monitor)?;
+        let wide = query(points, &net, k + 1, Default::default(), monitor)?;
+        let mut bases = vec![0.0; size * q * d];
+        let state = || (Local::default(), Tangent::default());
+        fill_rows(&mut bases, q * d, STAGE, monitor, state, |(local, tangent), c, basis| {
+            let list = &wide.indices[c * (k + 1)..][..k + 1];
+            fit_tangent(points, list.iter().map(|&p| p as usize), d, local, tangent);
+            widen(local, tangent, d, basis);
+        })?;
+        drop(wide);
+        let per_point = AVERAGED.min(size);
+        let lists = query(&net, points, per_point, Default::default(), monitor)?.indices;
+        Ok(Net { dim: q, n_components, bases, lists, per_point })
+    }
+
+    pub(super) fn check(&self, points: &Points, n_components: usize) -> Result<()> {
+        let (known, n) = (self.lists.len() / self.per_point, points.len());
+        if (self.dim, self.n_components) != (points.dim(), n_components) {
+            let (left_dim, right_dim) = (self.dim * self.n_components, points.dim() * n_components);
+            return Err(Error::DimensionMismatch { left: "the net", left_dim, right: "tangents of X", right_dim });
+        }
+        match known == n {
+            true => Ok(()),
+            false => Err(Error::LengthMismatch { left: "X", left_len: n, right: "the net", right_len: known }),
+        }
+    }
+
+    /// Writes P_i, column after column: the d directions along which the nearest tangents of the net lie most.
+    pub fn tangent(&self, i: usize, mean: &mut Mean, basis: &mut [f64]) {
+        let (q, d) = (self.dim, self.n_components);
+        let m = self.per_point * d;
+        mean.columns.clear();
+        for &c in &self.lists[i * self.per_point..][..self.per_point] {
+            mean.columns.extend_from_slice(&self.bases[c as usize * q * d..][..q * d]);
+        }
+        if q <= m { mean.by_scatter(q, m, basis) } else { mean.by_gram(q, m, basis) }
+    }
+}
+
+impl Mean {
+    /// The top eigenvectors of sum P P', which is q x q.
+    fn by_scatter(&mut self, q: usize, m: usize, basis: &mut [f64]) {
+        let scatter = first(&mut self.gram, q * q);
+        scatter.fill(0.0);
+        for c in 0..m {
+            let axis = &self.columns[c * q..][..q];
+            (0..q * q).for_each(|ab| scatter[ab] += axis[ab / q] * axis[ab % q]);
+        }
+        symmetric_eigen(scatter, q, first(&mut self.values, q), &mut self.scratch);
+        basis.copy_from_slice(&scatter[..basis.len()]);
+    }
+
+    /// The same through the products of the columns, which are fewer than q.
+    fn by_gram(&mut self, q: usize, m: usize, basis: &mut [f64]) {
+        let gram = first(&mut self.gram, m * m);
+        for a in 0..m {
+            for b in 0..=a {
+                let product = dot(column(&self.columns, q, a), column(&self.columns, q, b));
+                (gram[a * m + b], gram[b * m + a]) = (product, product);
+            }
+        }
+        symmetric_eigen(gram, m, first(&mut self.values, m), &mut self.scratch);
+        basis.fill(0.0);
+        for (axis, weights) in basis.chunks_exact_mut(q).zip(gram.chunks_exact(m)) {
+            for (c, weight) in weights.iter().enumerate() {
+                axis.iter_mut().zip(column(&self.columns, q, c)).for_each(|(v, u)| *v += weight * u);
+            }
+            let length = dot(axis, axis).sqrt(); // at least 1: the net's own columns have length 1
+            axis.iter_mut().for_each(|v| *v /= length);
+        }
+    }
+}
+
+/// From how many neighbours tangents should be found: as many as the graph has if these are steady, else the fewest of
+/// twice, four times as many and so on that are, if noise is what they need to overcome; else as many as the graph has.
+///
+/// Steady: the tangents of two halves of the points agree. That curvature keeps them from agreeing, or that the data
+/// have more dimensions than `n_components`, is told from noise by the local spectrum: the share of variance beyond the
+/// tangent falls with the scale only where it is noise.
+pub fn tangent_scale(
+    points: &Points,
+    neighborhoods: &Neighborhoods,
+    n_components: usize,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<usize> {
+    let (n, q, d) = (points.len(), points.dim(), n_components);
+    check_components(d, q)?;
+    let k = (neighborhoods.indices().len() / n).max(1);
+    let wide = q > WIDE;
+    let centers = draw(n, if wide { CENTERS_OF_WIDE } else { CENTERS }, seed, "scale");
+    let monitor = &Silent(monitor);
+    let own = |c: usize| members(neighborhoods, centers[c] as usize, true).collect();
+    let base = Steadiness::of(points, d, centers.len(), own, monitor)?;
+    let largest = (n / LARGEST_SHARE).min(k * if wide { LARGEST_SCALE_OF_WIDE } else { LARGEST_SCALE });
+    if d == q || base.holds() || largest < 2 * k {
+        return Ok(k);
+    }
+    let rows = copy(points, &centers);
+    let asking = Points::new("X", rows.view(), monitor)?;
+    let mut scale = 2 * k;
+    while scale <= largest {
+        let most = (scale << (SCALES_AT_ONCE - 1)).min(largest) + 1;
+        let found = query(points, &asking, most, Default::default(), monitor)?;
+        while scale < most {
+            let list = |c: usize| found.indices[c * most..][..scale + 1].iter().map(|&p| p as usize).collect();
+            let steadiness = Steadiness::of(points, d, centers.len(), list, monitor)?;
+            if steadiness.holds() {
+                return Ok(if steadiness.beyond <= FALLEN * base.beyond { scale } else { k });
+            }
+            scale *= 2;
+        }
+    }
+    Ok(k)
+}
+
+/// How well tangents are known at a scale: medians over neighbourhoods.
+struct Steadiness {
+    /// |P P' - Q Q'|^2 / 4 for the tangents P and Q of two halves: the variance of that of the whole.
+    tilt2: f64,
+    /// The variance in direction d + 1 as a share of that in direction d.
+    beyond: f64,
+}
+
+impl Steadiness {
+    fn of(
+        points: &Points,
+        d: usize,
+        centers: usize,
+        list: impl Fn(usize) -> Vec<usize> + Sync,
+        monitor: &dyn Monitor,
+    ) -> Result<Steadiness> {
+        let state = || (Local::default(), Tangent::default(), vec![], vec![]);
+        let pairs = map_points(centers, STAGE, monitor, state, |(local, tangent, left, right), c| {
+            let list = list(c);
+            let mut half = |offset: usize, basis: &mut Vec<f64>| {
+                let half: Vec<usize> = list.iter().copied().skip(offset).step_by(2).collect();
+                basis.resize(points.dim() * d, 0.0);
+                fit_tangent(points, half.iter().copied(), d, local, tangent);
+                widen(local, tangent, d, basis);
+                half.len() > d
+            };
+            let enough = half(0, left) & half(1, right);
+            fit_tangent(points, list.iter().copied(), d, local, tangent);
+            let least = tangent.spectrum[d - 1];
+            let next = if d < local.dim { tangent.spectrum[d] } else { 0.0 };
+            let beyond = if least > 0.0 { next / least } else { f64::INFINITY };
+            (if enough { tilt2(left, right, points.dim()) } else { f64::INFINITY }, beyond)
+        })?;
+        let (mut tilts, mut shares): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        Ok(Steadiness { tilt2: median(&mut tilts), beyond: median(&mut shares) })
+    }
+
+    fn holds(&self) -> bool {
+        self.tilt2 <= STEADY * STEADY && self.beyond <= FLAT
+    }
+}
+
+/// |P P' - Q Q'|^2 / 4 = sum of squared sines of the angles between two tangents / 2.
+fn tilt2(left: &[f64], right: &[f64], q: usize) -> f64 {
+    let product = |p: &[f64]| right.chunks_exact(q).map(|r| dot(p, r).powi(2)).sum::<f64>();
+    left.chunks_exact(q).map(|p| (1.0 - product(p)).max(0.0)).sum::<f64>() / 2.0
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// `size` of `n` points at random, in rising order.
+fn draw(n: usize, size: usize, seed: u64, stage: &'static str) -> Vec<u32> {
+    if size >= n {
+        return (0..n as u32).collect();
+    }
+    let mut rng = stream(seed, stage, 0);
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    for i in 0..size {
+        let other = i + (uniform(&mut rng) * (n - i) as f64) as usize;
+        order.swap(i, other);
+    }
+    order.truncate(size);
+    order.sort_unstable();
+    order
+}
+
+fn copy(points: &Points, chosen: &[u32]) -> Array2<f64> {
+    let mut rows = Array2::zeros((chosen.len(), points.dim()));
+    for (mut row, &i) in rows.rows_mut().into_iter().zip(chosen) {
+        if let Some(row) = row.as_slice_mut() {
+            points.copy_row(i as usize, row);
+        }
+    }
+    rows
+}

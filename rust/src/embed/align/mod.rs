@@ -1,0 +1,307 @@
+//! Alignment of the tangents (Goldberg & Ritov, sections 4.2 and 4.3): orthogonal O_i such that the frames
+//! A_i = P_i O_i of neighbours are as close as they can be, eq. 9.
+//!
+//! f = sum over i and its neighbours j of |A_i - A_j|^2 = sum of 2 d - 2 tr(O_i' P_i'P_j O_j): all that it takes of the
+//! data are the products P_i'P_j on the edges of the graph, which are d x d whatever the dimension of the data.
+
+
+mod spectral;
+mod tree;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::charts::{Atlas, Gram, Tangents};
+use crate::error::{Error, Result};
+use crate::linalg::{Singular, dot, first, orthogonal_factor};
+use crate::monitor::Monitor;
+use crate::neighbors::Neighborhoods;
+use crate::parallel::map_points;
+
+
+pub use spectral::{blocks, round};
+pub use tree::{Tree, tree};
+
+const STAGE: &str = "alignment";
+
+/// Two frames are aligned when tr(A_i'A_j) is at least this share of what the best rotation would give: within 30 degrees.
+const ALIGNED: f64 = 0.866;
+
+/// Sweeps end when one lowers f by less than this share of it, or after so many.
+const SETTLED: f64 = 1e-4;
+const SWEEPS: usize = 200;
+
+/// Sites between two looks at the monitor.
+const SITES: usize = 4096;
+
+/// The undirected neighbourhood graph with P_i'P_j on every edge.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    n_components: usize,
+    graph: Neighborhoods<'static>,
+    /// d x d for every neighbour of every point, column after column.
+    products: Vec<f64>,
+    /// How often eq. 9 has the edge: 1 where one end lists the other, 2 where both do.
+    counts: Vec<u8>,
+}
+
+/// Frames, and how well they are aligned.
+#[derive(Debug, Clone)]
+pub struct Aligned {
+    /// O_i for every point, d x d, column after column.
+    pub turns: Vec<f64>,
+    /// Eq. 9.
+    pub f: f64,
+    /// The share of all points in the largest cluster of aligned neighbours.
+    pub aligned: f64,
+    /// f from stage to stage.
+    pub trace: Vec<f64>,
+}
+
+impl Connection {
+    /// Compares the tangents of all neighbours. Cost: O(n k q d^2), where only charts are kept O(n k^3 q).
+    pub fn new(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Self> {
+        let d = atlas.n_components();
+        let graph = atlas.neighborhoods().symmetrized();
+        let mut products = vec![0.0; graph.indices().len() * d * d];
+        fill_edges(&graph, &mut products, d * d, monitor, |gram, i, edge, product| {
+            let j = graph.indices()[edge] as usize;
+            match atlas.tangents() {
+                Tangents::Charted => atlas.agreement_of_points(i, j, gram, product),
+                Tangents::Known | Tangents::None => atlas.agreement(i, j, product),
+            }
+        })?;
+        let mut counts = vec![0; graph.indices().len()];
+        fill_edges(&graph, &mut counts, 1, monitor, |_, i, edge, count| {
+            let j = graph.indices()[edge];
+            let lists = |i: u32, j: u32| u8::from(atlas.neighborhoods().of(i as usize).contains(&j));
+            count[0] = lists(i as u32, j) + lists(j, i as u32);
+        })?;
+        Ok(Connection { n_components: d, graph, products, counts })
+    }
+
+    /// The dimension d.
+    pub fn n_components(&self) -> usize {
+        self.n_components
+    }
+
+    /// The undirected graph.
+    pub fn graph(&self) -> &Neighborhoods<'static> {
+        &self.graph
+    }
+
+    /// P_i'P_j of an edge, by its place in the graph.
+    #[inline(always)]
+    pub fn product(&self, edge: usize) -> &[f64] {
+        let size = self.n_components * self.n_components;
+        &self.products[edge * size..][..size]
+    }
+
+    /// The places of the edges of point `i`.
+    #[inline(always)]
+    pub fn edges(&self, i: usize) -> Range<usize> {
+        self.graph.start(i)..self.graph.start(i) + self.graph.of(i).len()
+    }
+
+    /// The other end of an edge.
+    #[inline(always)]
+    pub fn end(&self, edge: usize) -> usize {
+        self.graph.indices()[edge] as usize
+    }
+
+    /// Writes the sum over the terms of eq. 9 at i of P_i'P_j O_j to `out`: what the neighbours want of O_i.
+    #[inline(always)]
+    pub fn pull(&self, i: usize, turns: &[f64], out: &mut [f64]) {
+        match self.n_components {
+            2 => self.pull_sized(i, turns, 2, out),
+            3 => self.pull_sized(i, turns, 3, out),
+            d => self.pull_sized(i, turns, d, out),
+        }
+    }
+
+    #[inline(always)]
+    fn pull_sized(&self, i: usize, turns: &[f64], d: usize, out: &mut [f64]) {
+        let out = &mut out[..d * d];
+        out.fill(0.0);
+        for edge in self.edges(i) {
+            let (turn, count) = (&turns[self.end(edge) * d * d..][..d * d], f64::from(self.counts[edge]));
+            let product = &self.products[edge * d * d..][..d * d];
+            for b in 0..d {
+                for e in 0..d {
+                    let share = count * turn[b * d + e];
+                    (0..d).for_each(|a| out[b * d + a] += product[e * d + a] * share);
+                }
+            }
+        }
+    }
+
+    /// f of eq. 9. Cost: O(n k d^3), as for all below.
+    pub fn f(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<f64> {
+        let size = self.n_components * self.n_components;
+        let shares = map_points(self.graph.len(), STAGE, monitor, Vec::new, |pull, i| {
+            self.pull(i, turns, first(pull, size));
+            dot(&turns[i * size..][..size], &pull[..size])
+        })?;
+        let terms: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
+        let most = (self.n_components as u64 * terms) as f64;
+        Ok((most - shares.iter().sum::<f64>()).max(0.0))
+    }
+
+    /// Whether the frames of `i` and `j` are as close as a rotation can bring them.
+    fn is_aligned(&self, i: usize, edge: usize, turns: &[f64], scratch: &mut Scratch) -> bool {
+        let (j, product) = (self.end(edge), self.product(edge));
+        let size = product.len();
+        let (own, theirs) = (&turns[i * size..][..size], &turns[j * size..][..size]);
+        multiply(product, theirs, self.n_components, first(&mut scratch.carried, size));
+        let most = scratch.factor(product, self.n_components).sum;
+        dot(own, &scratch.carried[..size]) >= ALIGNED * most
+    }
+
+    /// The largest set of points that aligned neighbours connect, marked.
+    pub fn largest_cluster(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<bool>> {
+        let n = self.graph.len();
+        let (mut label, mut count) = (vec![u32::MAX; n], 0);
+        let (mut queue, mut sizes, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        for start in 0..n {
+            if label[start] != u32::MAX {
+                continue;
+            }
+            label[start] = count;
+            queue.push(start as u32);
+            let mut size = 0;
+            while let Some(i) = queue.pop() {
+                size += 1;
+                if size % SITES == 0 {
+                    monitor.check()?;
+                }
+                for edge in self.edges(i as usize) {
+                    let j = self.end(edge);
+                    if label[j] == u32::MAX && self.is_aligned(i as usize, edge, turns, &mut scratch) {
+                        label[j] = count;
+                        queue.push(j as u32);
+                    }
+                }
+            }
+            sizes.push(size);
+            count += 1;
+        }
+        let largest = (0..sizes.len()).fold(0, |top, c| if sizes[c] > sizes[top] { c } else { top });
+        Ok(label.into_iter().map(|c| c as usize == largest).collect())
+    }
+
+    /// Frames with what there is to say of them.
+    pub(super) fn judge(&self, turns: Vec<f64>, mut trace: Vec<f64>, monitor: &dyn Monitor) -> Result<Aligned> {
+        let f = self.f(&turns, monitor)?;
+        trace.push(f);
+        let cluster = self.largest_cluster(&turns, monitor)?;
+        let aligned = cluster.iter().filter(|&&inside| inside).count() as f64 / cluster.len() as f64;
+        Ok(Aligned { turns, f, aligned, trace })
+    }
+
+    /// Turns one frame after the other to where its neighbours want it, until f stops falling; returns f after each
+    /// sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours.
+    pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        let mut f = self.f(turns, monitor)?;
+        let mut trace = vec![f];
+        for done in 0..SWEEPS {
+            monitor.progress(STAGE, done, SWEEPS);
+            let gain = match self.n_components {
+                2 => self.sweep_once(turns, 2, monitor)?,
+                3 => self.sweep_once(turns, 3, monitor)?,
+                d => self.sweep_once(turns, d, monitor)?,
+            };
+            f = (f - gain).max(0.0);
+            trace.push(f);
+            if gain <= SETTLED * f {
+                break;
+            }
+        }
+        Ok(trace)
+    }
+
+    #[inline(always)]
+    fn sweep_once(&self, turns: &mut [f64], d: usize, monitor: &dyn Monitor) -> Result<f64> {
+        let (mut pull, mut scratch) = (vec![0.0; d * d], Vec::new());
+        let mut gain = 0.0;
+        for i in 0..self.graph.len() {
+            if i % SITES == 0 {
+                monitor.check()?;
+            }
+            if self.graph.of(i).is_empty() {
+                continue;
+            }
+            self.pull_sized(i, turns, d, &mut pull);
+            let turn = &mut turns[i * d * d..][..d * d];
+            let before = dot(turn, &pull);
+            gain += 2.0 * (orthogonal_factor(&mut pull, d, d, turn, &mut scratch).sum - before).max(0.0);
+        }
+        Ok(gain)
+    }
+
+    /// Refuses frames of another number of points.
+    pub(super) fn check_turns(&self, turns: &[f64]) -> Result<()> {
+        let needed = self.graph.len() * self.n_components * self.n_components;
+        if turns.len() == needed {
+            return Ok(());
+        }
+        let (left, right) = ("the frames", "the points, times d^2,");
+        Err(Error::LengthMismatch { left, left_len: turns.len(), right, right_len: needed })
+    }
+}
+
+/// Reused from edge to edge.
+#[derive(Debug, Default)]
+struct Scratch {
+    carried: Vec<f64>,
+    product: Vec<f64>,
+    polar: Vec<f64>,
+    spare: Vec<f64>,
+}
+
+impl Scratch {
+    /// Finds the orthogonal factor of a product.
+    #[inline(always)]
+    fn factor(&mut self, product: &[f64], d: usize) -> Singular {
+        let copy = first(&mut self.product, d * d);
+        copy.copy_from_slice(product);
+        orthogonal_factor(copy, d, d, first(&mut self.polar, d * d), &mut self.spare)
+    }
+}
+
+/// out = A B, all d x d.
+#[inline(always)]
+fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
+    for (column, b) in out.chunks_exact_mut(d).zip(b.chunks_exact(d)) {
+        (0..d).for_each(|row| column[row] = (0..d).map(|e| a[e * d + row] * b[e]).sum());
+    }
+}
+
+/// Calls `f(gram, i, edge, place)` for every edge of every point, with `width` values for each, in parallel.
+fn fill_edges<T: Send>(
+    graph: &Neighborhoods,
+    values: &mut [T],
+    width: usize,
+    monitor: &dyn Monitor,
+    f: impl Fn(&mut Gram, usize, usize, &mut [T]) + Sync,
+) -> Result<()> {
+    let mut chunks = Vec::with_capacity(graph.len().div_ceil(SITES));
+    let mut rest = values;
+    for start in (0..graph.len()).step_by(SITES) {
+        let end = (start + SITES).min(graph.len());
+        let edges = (start..end).map(|i| graph.of(i).len()).sum::<usize>();
+        let chunk;
+        (chunk, rest) = rest.split_at_mut(edges * width);
+        chunks.push((start..end, chunk));
+    }
+    chunks.into_par_iter().try_for_each(|(block, chunk)| {
+        let mut gram = Gram::default();
+        let mut places = chunk.chunks_exact_mut(width);
+        for i in block {
+            monitor.check()?;
+            let edges = graph.start(i)..graph.start(i) + graph.of(i).len();
+            edges.zip(&mut places).for_each(|(edge, place)| f(&mut gram, i, edge, place));
+        }
+        Ok(())
+    })
+}

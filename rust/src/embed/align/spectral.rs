@@ -1,0 +1,41 @@
+//! Alignment by the connection matrix: all frames at once, from its top eigenvectors.
+//!
+//! Good on compact curved surfaces. On long thin ones the second eigenvector is a harmonic of the first, the price of
+//! normalization once more, and the frames wind up.
+//! Cost: O(n k d^3) for the blocks and for rounding; whoever finds the eigenvectors chooses how.
+
+use super::{Connection, STAGE, Scratch, fill_edges};
+use crate::error::{Error, Result};
+use crate::linalg::{first, orthogonal_factor};
+use crate::monitor::Monitor;
+use crate::parallel::fill_rows;
+
+/// The block polar(P_i'P_j) for every edge, row after row; with the graph of `connection` these are a block matrix.
+pub fn blocks(connection: &Connection, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let d = connection.n_components();
+    let mut blocks = vec![0.0; connection.graph().indices().len() * d * d];
+    fill_edges(connection.graph(), &mut blocks, d * d, monitor, |_, _, edge, block| {
+        let mut scratch = Scratch::default();
+        scratch.factor(connection.product(edge), d);
+        (0..d * d).for_each(|ab| block[ab] = scratch.polar[(ab % d) * d + ab / d]);
+    })?;
+    Ok(blocks)
+}
+
+/// O_i nearest to the rows of d `vectors` that belong to point i: `vectors` has d rows for each point, row after row.
+pub fn round(connection: &Connection, vectors: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let d = connection.n_components();
+    connection.check_turns(vectors)?;
+    if let Some(at) = vectors.iter().position(|v| !v.is_finite()) {
+        let (row, column, value) = (at / d, at % d, vectors[at]);
+        return Err(Error::NotFinite { name: "vectors", row, column, value });
+    }
+    let mut turns = vec![0.0; vectors.len()];
+    let state = || (Vec::new(), Vec::new());
+    fill_rows(&mut turns, d * d, STAGE, monitor, state, |(block, spare), i, turn| {
+        let block = first(block, d * d);
+        (0..d * d).for_each(|ab| block[ab] = vectors[i * d * d + (ab % d) * d + ab / d]);
+        orthogonal_factor(block, d, d, turn, spare);
+    })?;
+    Ok(turns)
+}

@@ -1,0 +1,273 @@
+//! Alignment along the tree of greatest agreement: no annealing, and short circuits are avoided.
+//!
+//! Tangents of true neighbours nearly agree; where the graph jumps from one sheet of the surface to another they do not.
+//! A spanning tree of the edges that agree best carries the frame of its root to all points, O_j = polar(P_j'P_i) O_i, and
+//! sweeps of eq. 9 settle the rest. Cost: O(n k log(n k)) for sorting edges, O(n k d^3) for a sweep.
+
+use rayon::prelude::*;
+
+use super::{Aligned, Connection, STAGE, Scratch, fill_edges, multiply};
+use crate::charts::{Atlas, Coordinates, Local};
+use crate::error::Result;
+use crate::linalg::first;
+use crate::monitor::Monitor;
+use crate::neighbors::Neighborhoods;
+use crate::parallel::{map_blocks, map_points};
+
+/// How much the share of a neighbourhood outside its tangent counts against an edge.
+const RESIDUAL_SHARE: f64 = 1e-3;
+
+/// Tangents whose largest angle has at least this cosine leave no doubt about a reflection.
+const SURE: f64 = 0.7;
+
+/// What the edges say of the surface.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// Frames carried along the tree, after sweeps.
+    pub aligned: Aligned,
+    /// Edges that leave no doubt and say that the surface has only one side: closing the loop over the tree through such
+    /// an edge is a reflection.
+    pub reflecting: Vec<(u32, u32)>,
+    /// Edges whose frames are not aligned: closing the loop through such an edge leaves a turn.
+    pub open: Vec<(u32, u32)>,
+}
+
+/// Aligns the frames of `connection`, which is that of `atlas`.
+pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Result<Tree> {
+    let mut edges = Edges::new(connection, atlas, monitor)?;
+    edges.sort(monitor)?;
+    let forest = edges.forest(connection.graph().len(), monitor)?;
+    let mut turns = carry(connection, &forest.graph, monitor)?;
+    let trace = connection.sweep(&mut turns, monitor)?;
+    let aligned = connection.judge(turns, trace, monitor)?;
+    let open = open_edges(connection, &aligned.turns, monitor)?;
+    Ok(Tree { aligned, reflecting: forest.reflecting, open })
+}
+
+/// Every undirected edge once.
+struct Edges {
+    ends: Vec<(u32, u32)>,
+    /// The least cosine between the two tangents, and whether P_i'P_j reflects.
+    agreement: Vec<(f32, bool)>,
+    /// Weight and place of each edge in one number, which sorts faster than both.
+    order: Vec<u64>,
+}
+
+impl Edges {
+    fn new(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Result<Edges> {
+        let (graph, d) = (connection.graph(), connection.n_components());
+        let outside = outside(atlas, monitor)?;
+        let mut compared = vec![0.0f32; 2 * graph.indices().len()];
+        fill_edges(graph, &mut compared, 2, monitor, |_, i, edge, place: &mut [f32]| {
+            let j = connection.end(edge);
+            if i < j {
+                let (cosine, determinant) = compare(connection.product(edge), d, &mut Scratch::default());
+                let weight = 1.0 - cosine + RESIDUAL_SHARE * (outside[i] + outside[j]);
+                (place[0], place[1]) = (weight.max(0.0) as f32, cosine.copysign(determinant) as f32);
+            }
+        })?;
+        let (mut ends, mut agreement, mut order) = (vec![], vec![], vec![]);
+        for i in 0..graph.len() {
+            for (at, &j) in graph.of(i).iter().enumerate().filter(|(_, j)| **j as usize > i) {
+                let place = &compared[2 * (graph.start(i) + at)..];
+                order.push((u64::from(place[0].to_bits()) << 32) | ends.len() as u64);
+                ends.push((i as u32, j));
+                agreement.push((place[1].abs(), place[1].is_sign_negative()));
+            }
+        }
+        Ok(Edges { ends, agreement, order })
+    }
+
+    /// Best agreement first; positive floats sort like their bits.
+    fn sort(&mut self, monitor: &dyn Monitor) -> Result<()> {
+        self.order.par_sort_unstable();
+        monitor.check()
+    }
+
+    /// Kruskal's spanning forest. The side of the surface that a point shows is kept along with its component.
+    fn forest(&self, n: usize, monitor: &dyn Monitor) -> Result<Forest> {
+        const LOOK: usize = 1 << 16;
+        let mut sides = Sides::new(n);
+        let (mut kept, mut reflecting) = (Vec::with_capacity(n), vec![]);
+        for (step, &key) in self.order.iter().enumerate() {
+            if step % LOOK == 0 {
+                monitor.check()?;
+            }
+            let edge = (key & u64::from(u32::MAX)) as usize;
+            let ((i, j), (cosine, reflects)) = (self.ends[edge], self.agreement[edge]);
+            match sides.join(i, j, reflects) {
+                Joined::Now => kept.push((i, j)),
+                Joined::Before { closes: false } if f64::from(cosine) >= SURE => reflecting.push((i, j)),
+                Joined::Before { .. } => {}
+            }
+        }
+        Ok(Forest { graph: undirected(n, &kept), reflecting })
+    }
+}
+
+struct Forest {
+    graph: Neighborhoods<'static>,
+    reflecting: Vec<(u32, u32)>,
+}
+
+/// The share of every neighbourhood that lies outside its tangent.
+fn outside(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let state = || (Coordinates::default(), Local::default());
+    map_points(atlas.points().len(), STAGE, monitor, state, |(chart, local), i| {
+        atlas.outside(i, chart, local)
+    })
+}
+
+/// The least singular value of P_i'P_j, and its determinant.
+#[inline(always)]
+fn compare(product: &[f64], d: usize, scratch: &mut Scratch) -> (f64, f64) {
+    if let [a, c, b, e] = *product {
+        let determinant = a * e - b * c;
+        let (plus, minus) = (norm(a + e, c - b), norm(a - e, b + c)); // sum and difference of the singular values
+        return ((plus - minus).abs() / 2.0, determinant);
+    }
+    let least = scratch.factor(product, d).least;
+    (least, determinant(first(&mut scratch.polar, d * d), d))
+}
+
+/// The determinant of an orthogonal matrix, which is destroyed: 1 or -1.
+fn determinant(matrix: &mut [f64], d: usize) -> f64 {
+    let mut sign = 1.0;
+    for j in 0..d {
+        let pivot = (j..d).fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
+        if pivot != j {
+            sign = -sign;
+            (0..d).for_each(|c| matrix.swap(c * d + j, c * d + pivot));
+        }
+        if matrix[j * d + j] < 0.0 {
+            sign = -sign;
+        }
+        for c in j + 1..d {
+            let factor = matrix[c * d + j] / matrix[j * d + j];
+            (j + 1..d).for_each(|r| matrix[c * d + r] -= factor * matrix[j * d + r]);
+        }
+    }
+    sign
+}
+
+#[inline(always)]
+fn norm(x: f64, y: f64) -> f64 {
+    (x * x + y * y).sqrt()
+}
+
+/// A union of sets that knows for every point whether it shows the same side as its representative.
+struct Sides {
+    parent: Vec<u32>,
+    turned: Vec<bool>,
+}
+
+/// What joining two points found.
+enum Joined {
+    /// They were apart.
+    Now,
+    /// They were together already, and the loop through them closes with or without a reflection.
+    Before { closes: bool },
+}
+
+impl Sides {
+    fn new(n: usize) -> Self {
+        Sides { parent: (0..n as u32).collect(), turned: vec![false; n] }
+    }
+
+    /// The representative of `i`, and whether `i` shows its other side. Paths are halved on the way.
+    fn find(&mut self, mut i: u32) -> (u32, bool) {
+        let mut turned = false;
+        while self.parent[i as usize] != i {
+            let up = self.parent[i as usize];
+            if self.parent[up as usize] != up {
+                self.turned[i as usize] ^= self.turned[up as usize];
+                self.parent[i as usize] = self.parent[up as usize];
+            }
+            turned ^= self.turned[i as usize];
+            i = self.parent[i as usize];
+        }
+        (i, turned)
+    }
+
+    fn join(&mut self, i: u32, j: u32, reflects: bool) -> Joined {
+        let ((a, from_i), (b, from_j)) = (self.find(i), self.find(j));
+        if a == b {
+            return Joined::Before { closes: from_i ^ from_j == reflects };
+        }
+        let (low, high) = (a.min(b), a.max(b));
+        self.parent[high as usize] = low;
+        self.turned[high as usize] = from_i ^ from_j ^ reflects;
+        Joined::Now
+    }
+}
+
+/// Edges in both directions.
+fn undirected(n: usize, edges: &[(u32, u32)]) -> Neighborhoods<'static> {
+    let mut indptr = vec![0i64; n + 1];
+    edges.iter().for_each(|&(i, j)| {
+        indptr[i as usize + 1] += 1;
+        indptr[j as usize + 1] += 1;
+    });
+    (0..n).for_each(|i| indptr[i + 1] += indptr[i]);
+    let mut next = indptr.clone();
+    let mut indices = vec![0; 2 * edges.len()];
+    for &(i, j) in edges {
+        for (from, to) in [(i, j), (j, i)] {
+            indices[next[from as usize] as usize] = to;
+            next[from as usize] += 1;
+        }
+    }
+    Neighborhoods::ragged(indptr, indices)
+}
+
+/// O_i = 1 at the first point of every component, and O_j = polar(P_j'P_i) O_i along the tree. Any other root would give
+/// the same frames but for one rotation of all.
+fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let (n, d) = (forest.len(), connection.n_components());
+    let mut turns = vec![0.0; n * d * d];
+    let mut reached = vec![false; n];
+    let (mut stack, mut scratch) = (Vec::new(), Scratch::default());
+    for root in 0..n {
+        if reached[root] {
+            continue;
+        }
+        monitor.check()?;
+        reached[root] = true;
+        (0..d).for_each(|a| turns[root * d * d + a * (d + 1)] = 1.0);
+        stack.push(root);
+        while let Some(i) = stack.pop() {
+            for &j in forest.of(i).iter().filter(|&&j| !reached[j as usize]) {
+                let at = connection.graph().of(j as usize).binary_search(&(i as u32)).unwrap_or(0);
+                let product = connection.product(connection.edges(j as usize).start + at);
+                scratch.factor(product, d);
+                let own = first(&mut scratch.carried, d * d);
+                multiply(&scratch.polar, &turns[i * d * d..][..d * d], d, own);
+                turns[j as usize * d * d..][..d * d].copy_from_slice(own);
+            }
+            for &j in forest.of(i) {
+                if !reached[j as usize] {
+                    reached[j as usize] = true;
+                    stack.push(j as usize);
+                }
+            }
+        }
+    }
+    Ok(turns)
+}
+
+/// The edges whose ends are not aligned, each once.
+fn open_edges(connection: &Connection, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+    let n = connection.graph().len();
+    let blocks = map_blocks(n, STAGE, monitor, |block| {
+        let (mut open, mut scratch) = (vec![], Scratch::default());
+        for i in block {
+            for edge in connection.edges(i).filter(|&edge| connection.end(edge) > i) {
+                if !connection.is_aligned(i, edge, turns, &mut scratch) {
+                    open.push((i as u32, connection.end(edge) as u32));
+                }
+            }
+        }
+        open
+    })?;
+    Ok(blocks.concat())
+}
