@@ -61,6 +61,36 @@ class Refiner:
     def held(self) -> _Array: ...
     def diagonal(self, graph: _Graph) -> _Array: ...
 
+class Net:
+    def __new__(
+        cls,
+        x: _Matrix,
+        n_components: int,
+        k: int,
+        seed: int,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> Net: ...
+
+class Alignment:
+    def __new__(
+        cls,
+        x: _Matrix,
+        graph: _Graph,
+        net: Net | None,
+        n_components: int,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> Alignment: ...
+    def tree(self, x: _Matrix, graph: _Graph, progress: _Progress | None = None) -> dict[str, Any]: ...
+    def round(
+        self, vectors: _Array, sweep: bool, progress: _Progress | None = None
+    ) -> dict[str, Any]: ...
+    def blocks(self) -> tuple[_Pointer, _Indices, _Array]: ...
+    def place(self, x: _Matrix, graph: _Graph, turns: _Array) -> _Array: ...
+    def sides(self, refiner: Refiner, x: _Matrix, graph: _Graph, turns: _Array) -> _Array: ...
+
+def tangent_scale(x: _Matrix, graph: _Graph, n_components: int, seed: int, n_jobs: int) -> int: ...
 def is_matrix(array: Any) -> bool: ...
 def nearest(
     x: _Matrix, k: int, method: str, n_jobs: int, progress: _Progress | None = None
@@ -114,7 +144,7 @@ def lower_bound(
 def greedy(
     x: _Matrix,
     graph: _Graph,
-    tangents: _Graph | None,
+    net: Net | None,
     n_components: int,
     tangent: str,
     n_init: int,

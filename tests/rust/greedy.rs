@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array2, Axis, concatenate};
 use proptest::prelude::*;
-use unbend::charts::Atlas;
+use unbend::charts::{Atlas, Net};
 use unbend::embed::{Greedy, GreedyParams, Trace, greedy};
 use unbend::synthetic::{SwissRoll, swiss_roll};
 use unbend::{Error, Monitor, Neighborhoods, Points, Search, Unmonitored, measure, neighbors};
@@ -149,12 +149,13 @@ fn is_twin(mode: Mode, [n, q, d, k]: [usize; 4], seed: u64) -> bool {
 
 /// Bases or charts, from the neighbourhoods or larger ones, and whole neighbourhoods. What came out of each.
 fn in_every_form(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> Vec<(f64, Trace)> {
-    let (points, wide) = (points(x), nearest(x, 40));
+    let points = points(x);
+    let net = Net::new(&points, d, 40.min(points.len() - 1), 0, &Unmonitored).unwrap();
     let atlases = [
         Atlas::new(&points, graph, None, d, &Unmonitored).unwrap(),
-        Atlas::new(&points, graph, Some(&wide), d, &Unmonitored).unwrap(),
+        Atlas::new(&points, graph, Some(&net), d, &Unmonitored).unwrap(),
         Atlas::of_charts(&points, graph, None, d, &Unmonitored).unwrap(),
-        Atlas::of_charts(&points, graph, Some(&wide), d, &Unmonitored).unwrap(),
+        Atlas::of_charts(&points, graph, Some(&net), d, &Unmonitored).unwrap(),
         Atlas::whole(&points, graph, d).unwrap(),
     ];
     let params = GreedyParams::default();
@@ -258,12 +259,13 @@ fn errors_do_not_grow_along_a_roll() {
 fn larger_tangents_steady_a_noisy_roll() {
     for seed in 0..3 {
         let (x, truth) = roll(6000, 0.6, 140 + seed);
-        let (points, graph, wide) = (points(&x), nearest(&x, 12), nearest(&x, 60));
-        let off = |tangents: Option<&Neighborhoods>| {
-            let atlas = Atlas::new(&points, &graph, tangents, 2, &Unmonitored).unwrap();
+        let (points, graph) = (points(&x), nearest(&x, 12));
+        let net = Net::new(&points, 2, 60, 0, &Unmonitored).unwrap();
+        let off = |net: Option<&Net>| {
+            let atlas = Atlas::new(&points, &graph, net, 2, &Unmonitored).unwrap();
             disparity(&truth, &as_array(&run(&atlas, &from(0))))
         };
-        let (own, larger) = (off(None), off(Some(&wide)));
+        let (own, larger) = (off(None), off(Some(&net)));
         assert!(larger < 0.3 * own && larger < 5e-3, "seed {seed}: {larger:e} instead of {own:e}");
     }
 }
@@ -281,8 +283,9 @@ fn every_point_of_every_cloud_is_embedded() {
                 for mode in MODES {
                     embedded(mode, &x, &graph, d, &Default::default());
                 }
-                let (points, wide) = (points(&x), nearest(&x, 20));
-                run(&Atlas::new(&points, &graph, Some(&wide), d, &Unmonitored).unwrap(), &Default::default());
+                let points = points(&x);
+                let net = Net::new(&points, d, 20, 0, &Unmonitored).unwrap();
+                run(&Atlas::new(&points, &graph, Some(&net), d, &Unmonitored).unwrap(), &Default::default());
             }
         }
     }
@@ -510,12 +513,7 @@ fn bad_requests_are_refused() {
         assert_eq!(Atlas::new(&points, &graph, None, d, &Unmonitored).unwrap_err(), error);
         assert_eq!(Atlas::whole(&points, &graph, d).unwrap_err(), error);
     }
-    let mismatched = [
-        Atlas::new(&points, &other, None, 2, &Unmonitored),
-        Atlas::new(&points, &graph, Some(&other), 2, &Unmonitored),
-        Atlas::whole(&points, &other, 2),
-    ];
-    for atlas in mismatched {
+    for atlas in [Atlas::new(&points, &other, None, 2, &Unmonitored), Atlas::whole(&points, &other, 2)] {
         let error = atlas.unwrap_err();
         assert_eq!(error.to_string(), "X has 6 rows, but the neighbourhood graph has 2");
     }

@@ -8,6 +8,7 @@ use unbend::Monitor;
 use unbend::charts::Atlas;
 use unbend::embed::{self, Greedy, GreedyParams, Trace};
 
+use crate::align::Net;
 use crate::array::{Graph, Matrix, points};
 use crate::error::to_python;
 use crate::run::{Progress, run_reporting};
@@ -37,12 +38,12 @@ pub fn carry<'py>(
 
 /// A dict of the embedding, flat, and how it came about.
 #[pyfunction]
-#[pyo3(signature = (x, graph, tangents, n_components, tangent, n_init, start, seed, n_jobs, progress=None))]
+#[pyo3(signature = (x, graph, net, n_components, tangent, n_init, start, seed, n_jobs, progress=None))]
 pub fn greedy<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
     graph: Graph<'py>,
-    tangents: Option<Graph<'py>>,
+    net: Option<Bound<'py, Net>>,
     n_components: usize,
     tangent: &str,
     n_init: usize,
@@ -57,13 +58,13 @@ pub fn greedy<'py>(
         other => return Err(PyValueError::new_err(format!("tangent = {other:?} is unknown"))),
     };
     let (x, graph) = (x.values(), graph.neighborhoods()?);
-    let tangents = tangents.as_ref().map(Graph::neighborhoods).transpose()?;
+    let net = net.as_ref().map(|net| &net.get().0);
     let params = GreedyParams { n_init, start, seed };
     let found = run_reporting(py, n_jobs, progress, |m: &dyn Monitor| {
         let x = points("X", x, m)?;
         let atlas = match overlap {
             true => Atlas::whole(&x, &graph, n_components)?,
-            false => Atlas::new(&x, &graph, tangents.as_ref(), n_components, m)?,
+            false => Atlas::new(&x, &graph, net, n_components, m)?,
         };
         embed::greedy(&atlas, &params, m)
     })?;

@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // the stubs in `_core.pyi` document this module
 #![allow(clippy::too_many_arguments)] // they are the keywords of one function of the face
 
+mod align;
 mod array;
 mod charts;
 mod embed;
@@ -16,6 +17,8 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use crate::align::{Alignment, Net, tangent_scale};
     #[pymodule_export]
     use crate::array::is_matrix;
     #[pymodule_export]

@@ -20,6 +20,12 @@ pub struct Refiner {
     pool: Option<rayon::ThreadPool>,
 }
 
+impl Refiner {
+    pub(crate) fn core(&self) -> &embed::Refiner {
+        &self.refiner
+    }
+}
+
 #[pymethods]
 impl Refiner {
     #[new]

@@ -244,7 +244,11 @@ impl<'a, 'p> Atlas<'a, 'p> {
     pub fn outside(&self, i: usize, chart: &mut Coordinates, local: &mut Local) -> f64 {
         self.read(i, chart);
         local.load(self.points, members(self.neighborhoods, i, true), self.points.dim());
-        if local.norm2 > 0.0 { (1.0 - spread2(&chart.flat, chart.dim) / local.norm2).clamp(0.0, 1.0) } else { 0.0 }
+        if local.norm2 > 0.0 {
+            (1.0 - spread2(&chart.flat, chart.dim) / local.norm2).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
     }
 
     /// What is known of the turn of one chart against another beside the points that both hold.

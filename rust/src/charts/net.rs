@@ -107,11 +107,18 @@ impl Net {
         let (known, n) = (self.lists.len() / self.per_point, points.len());
         if (self.dim, self.n_components) != (points.dim(), n_components) {
             let (left_dim, right_dim) = (self.dim * self.n_components, points.dim() * n_components);
-            return Err(Error::DimensionMismatch { left: "the net", left_dim, right: "tangents of X", right_dim });
+            return Err(Error::DimensionMismatch {
+                left: "the net",
+                left_dim,
+                right: "tangents of X",
+                right_dim,
+            });
         }
         match known == n {
             true => Ok(()),
-            false => Err(Error::LengthMismatch { left: "X", left_len: n, right: "the net", right_len: known }),
+            false => {
+                Err(Error::LengthMismatch { left: "X", left_len: n, right: "the net", right_len: known })
+            }
         }
     }
 
@@ -193,7 +200,8 @@ pub fn tangent_scale(
         let most = (scale << (SCALES_AT_ONCE - 1)).min(largest) + 1;
         let found = query(points, &asking, most, Default::default(), monitor)?;
         while scale < most {
-            let list = |c: usize| found.indices[c * most..][..scale + 1].iter().map(|&p| p as usize).collect();
+            let list =
+                |c: usize| found.indices[c * most..][..scale + 1].iter().map(|&p| p as usize).collect();
             let steadiness = Steadiness::of(points, d, centers.len(), list, monitor)?;
             if steadiness.holds() {
                 return Ok(if steadiness.beyond <= FALLEN * base.beyond { scale } else { k });

@@ -1,12 +1,14 @@
 //! Embeddings that show every neighbourhood moved and rotated, not stretched, and what follows from one.
 
 pub mod align;
+mod assemble;
 mod carry;
 mod frontier;
 mod greedy;
 mod layout;
 mod refine;
 
+pub use assemble::place;
 pub use carry::{Carried, carry};
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;

@@ -18,7 +18,7 @@ use crate::points::Points;
 const STAGE: &str = "frames";
 
 /// Neighbourhoods handled at once.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 
 /// Below this a squared size is as good as none: sums of reciprocals could overflow.
 const VANISHING: f64 = 1e-290;
@@ -170,7 +170,7 @@ impl Refiner {
     }
 
     /// Whether it can be the graph that `places` are about.
-    fn check_graph(&self, neighborhoods: &Neighborhoods) -> Result<()> {
+    pub(super) fn check_graph(&self, neighborhoods: &Neighborhoods) -> Result<()> {
         let (left, right) = ("the neighbourhood graph", "the graph that refinement knows");
         let pairs =
             [(neighborhoods.len(), self.held.len()), (neighborhoods.indices().len(), self.places.len())];
@@ -212,7 +212,7 @@ impl Refiner {
     }
 
     /// For every point the sum of its targets, in its own neighbourhood and in those that list it.
-    fn gather(&self, targets: &[f64], neighborhoods: &Neighborhoods) -> Vec<f64> {
+    pub(super) fn gather(&self, targets: &[f64], neighborhoods: &Neighborhoods) -> Vec<f64> {
         let d = self.n_components;
         let mut sides = vec![0.0; self.held.len() * d];
         sides.par_chunks_mut(CHUNK * d).enumerate().for_each(|(c, chunk)| {
@@ -226,6 +226,11 @@ impl Refiner {
             }
         });
         sides
+    }
+
+    /// w_i for every neighbourhood.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
     fn places_of(&self, p: usize) -> &[u32] {
@@ -373,7 +378,11 @@ fn reversed_places(neighborhoods: &Neighborhoods) -> Result<(Neighborhoods<'stat
 }
 
 /// The places of every `CHUNK` neighbourhoods, to be written by one thread each.
-fn split<'t>(mut targets: &'t mut [f64], neighborhoods: &Neighborhoods, d: usize) -> Vec<&'t mut [f64]> {
+pub(super) fn split<'t>(
+    mut targets: &'t mut [f64],
+    neighborhoods: &Neighborhoods,
+    d: usize,
+) -> Vec<&'t mut [f64]> {
     let n = neighborhoods.len();
     let end =
         |i: usize| if i < n { first_place(neighborhoods, i) } else { neighborhoods.indices().len() + n };

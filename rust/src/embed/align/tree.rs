@@ -37,9 +37,7 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     let mut edges = Edges::new(connection, atlas, monitor)?;
     edges.sort(monitor)?;
     let forest = edges.forest(connection.graph().len(), monitor)?;
-    let mut turns = carry(connection, &forest.graph, monitor)?;
-    let trace = connection.sweep(&mut turns, monitor)?;
-    let aligned = connection.judge(turns, trace, monitor)?;
+    let aligned = connection.settle(carry(connection, &forest.graph, monitor)?, true, monitor)?;
     let open = open_edges(connection, &aligned.turns, monitor)?;
     Ok(Tree { aligned, reflecting: forest.reflecting, open })
 }
@@ -134,7 +132,8 @@ fn compare(product: &[f64], d: usize, scratch: &mut Scratch) -> (f64, f64) {
 fn determinant(matrix: &mut [f64], d: usize) -> f64 {
     let mut sign = 1.0;
     for j in 0..d {
-        let pivot = (j..d).fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
+        let pivot = (j..d)
+            .fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
         if pivot != j {
             sign = -sign;
             (0..d).for_each(|c| matrix.swap(c * d + j, c * d + pivot));

@@ -1,0 +1,133 @@
+//! The embedding from the frames (Goldberg & Ritov, section 4.2): the right-hand side of eq. 11, and a first guess.
+//!
+//! Cost: O(n k q d) each, once the charts are there.
+
+use std::collections::VecDeque;
+
+use rayon::prelude::*;
+
+use super::align::Connection;
+use super::refine::{CHUNK, Refiner, split};
+use crate::charts::{Atlas, Coordinates};
+use crate::error::Result;
+use crate::monitor::Monitor;
+
+/// Points between two looks at the monitor.
+const LOOK: usize = 4096;
+
+impl Refiner {
+    /// sum of w_i H_i X A_i for the frames A_i = P_i O_i, point after point: the right-hand side of eq. 11.
+    pub fn sides(&self, atlas: &Atlas, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
+        self.check_graph(graph)?;
+        let mut targets = vec![0.0; (graph.indices().len() + graph.len()) * d];
+        split(&mut targets, graph, d).into_par_iter().enumerate().try_for_each(|(c, mut chunk)| {
+            monitor.check()?;
+            let mut chart = Coordinates::default();
+            let mut i = c * CHUNK;
+            while !chunk.is_empty() {
+                atlas.read(i, &mut chart);
+                let rows;
+                (rows, chunk) = std::mem::take(&mut chunk).split_at_mut(chart.flat.len());
+                turn_about_mean(&chart.flat, &turns[i * d * d..][..d * d], self.weights()[i], d, rows);
+                i += 1;
+            }
+            Ok(())
+        })?;
+        Ok(self.gather(&targets, graph))
+    }
+}
+
+/// w H Theta O, point after point.
+fn turn_about_mean(chart: &[f64], turn: &[f64], weight: f64, d: usize, rows: &mut [f64]) {
+    let share = weight * d as f64 / chart.len() as f64;
+    for (row, theta) in rows.chunks_exact_mut(d).zip(chart.chunks_exact(d)) {
+        (0..d).for_each(|b| row[b] = weight * dot(&turn[b * d..][..d], theta));
+    }
+    for b in 0..d {
+        let mean: f64 =
+            chart.chunks_exact(d).map(|theta| dot(&turn[b * d..][..d], theta)).sum::<f64>() * share;
+        rows.iter_mut().skip(b).step_by(d).for_each(|v| *v -= mean);
+    }
+}
+
+/// Places points along shortest paths of the graph from the first of every component: each a step of (A_i + A_j)'(x_j -
+/// x_i) / 2 from the one before. Errors add up on the way; it is where the solution of eq. 11 starts.
+pub fn place(
+    connection: &Connection,
+    atlas: &Atlas,
+    turns: &[f64],
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    let (n, d) = (connection.graph().len(), connection.n_components());
+    connection.check_turns(turns)?;
+    let mut walk = Walk {
+        atlas,
+        turns,
+        y: vec![0.0; n * d],
+        own: Coordinates::default(),
+        theirs: Coordinates::default(),
+    };
+    let (mut reached, mut queue, mut steps) = (vec![false; n], VecDeque::new(), 0);
+    for root in 0..n {
+        if !std::mem::replace(&mut reached[root], true) {
+            queue.push_back(root);
+        }
+        while let Some(i) = queue.pop_front() {
+            steps += 1;
+            if steps % LOOK == 0 {
+                monitor.check()?;
+            }
+            let mut read = false;
+            for &j in connection.graph().of(i) {
+                if !std::mem::replace(&mut reached[j as usize], true) {
+                    if !std::mem::replace(&mut read, true) {
+                        atlas.read(i, &mut walk.own);
+                    }
+                    walk.step(i, j as usize);
+                    queue.push_back(j as usize);
+                }
+            }
+        }
+    }
+    Ok(walk.y)
+}
+
+struct Walk<'a, 'b, 'p> {
+    atlas: &'a Atlas<'b, 'p>,
+    turns: &'a [f64],
+    y: Vec<f64>,
+    own: Coordinates,
+    theirs: Coordinates,
+}
+
+impl Walk<'_, '_, '_> {
+    /// Places `j` from `i`, of which the chart has been read: by the mean of what both charts say, or by the one that
+    /// holds the other.
+    fn step(&mut self, i: usize, j: usize) {
+        let d = self.atlas.n_components();
+        let position = |of: usize, other: usize| {
+            self.atlas.neighborhoods().of(of).iter().position(|&p| p as usize == other).map(|at| at + 1)
+        };
+        let (in_own, in_theirs) = (position(i, j), position(j, i));
+        if in_theirs.is_some() {
+            self.atlas.read(j, &mut self.theirs);
+        }
+        let share = if in_own.is_some() && in_theirs.is_some() { 0.5 } else { 1.0 };
+        for b in 0..d {
+            let along = |chart: &Coordinates, at: usize, of: usize| -> f64 {
+                let turn = &self.turns[of * d * d + b * d..][..d];
+                let (theta, origin) = (&chart.flat[at * d..][..d], &chart.flat[..d]);
+                (0..d).map(|a| turn[a] * (theta[a] - origin[a])).sum()
+            };
+            let there = in_own.map_or(0.0, |at| along(&self.own, at, i));
+            let back = in_theirs.map_or(0.0, |at| along(&self.theirs, at, j));
+            self.y[j * d + b] = self.y[i * d + b] + share * (there - back);
+        }
+    }
+}
+
+#[inline(always)]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + x * y)
+}
