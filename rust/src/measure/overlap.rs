@@ -19,6 +19,9 @@ use crate::points::{Points, Values};
 
 const STAGE: &str = "overlap";
 
+/// The ball about a point serves for all of its nearest embedded points, so it may cost this many times as much.
+const SHARED: usize = 8;
+
 /// What is far apart, and which points are looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct OverlapParams<'a> {
@@ -227,7 +230,7 @@ impl Ball {
         other.begin(j, graph);
         while self.radius + other.radius < steps {
             let (growing, waiting) =
-                if self.work < other.work { (&mut *self, &*other) } else { (&mut *other, &*self) };
+                if self.work < SHARED * other.work { (&mut *self, &*other) } else { (&mut *other, &*self) };
             if growing.work == 0 || waiting.work == 0 {
                 return false; // a whole component
             }
