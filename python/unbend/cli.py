@@ -593,11 +593,8 @@ def _reading(m: Faithfulness) -> str:
     """Say in one phrase what the numbers together mean."""
     if m.n_degenerate == m.n_centers:
         return "nothing to compare: each neighbourhood of X is a single spot"
-    if m.overlap > OVERLAPPING and m.r_c <= 0.75:
-        return (
-            f"distant points are laid on each other: {m.overlap:.0%} of the nearest points in Y are more "
-            f"than {m.overlap_steps} steps apart in X"
-        )
+    if m.lower_bound <= 0.25 and m.r_c <= 0.75 and m.overlap > OVERLAPPING:
+        return f"distant points are laid on each other: overlap is above {100 * OVERLAPPING:g} %"
     if m.r_n_scaled <= 1.1 * m.lower_bound + 1e-9 and 0.9 < m.scale < 1.1:
         return "as faithful as an embedding of this dimension can be"
     count, mean, _ = _worst(m)

@@ -39,7 +39,9 @@ def save(estimator: _Embedding, path: str | os.PathLike[str]) -> Path:
     """Write a fitted estimator to one file; see :func:`load`."""
     parts = _Parts()
     parameters = {name: _savable(value) for name, value in estimator.get_params(deep=False).items()}
-    learnt = {name: value for name, value in sorted(vars(estimator).items()) if name.endswith("_")}
+    # Last what was measured: it refers to arrays that are to be called by the attribute they are.
+    names = sorted(vars(estimator), key=lambda name: (name == "faithfulness_", name))
+    learnt = {name: getattr(estimator, name) for name in names if name.endswith("_")}
     manifest = {
         "format": FORMAT,
         "format_version": VERSION,

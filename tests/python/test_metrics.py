@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 ROOT = Path(__file__).parents[2]
 GOLDEN = sorted((ROOT / "tests" / "data" / "faithfulness").glob("*.json"))
 SCALARS = ["r", "r_n", "r_c", "r_pca", "lower_bound", "scale", "r_n_scaled"]
-MEANS = ["r", "r_n", "r_c", "r_pca", "lower_bound"]
+MEANS = ["r", "r_n", "r_c", "r_pca", "lower_bound", "overlap"]
 POINT = ["r", "r_n", "r_c", "r_pca", "bound", "stretch", "area"]
 FIELD = {"R": "r", "R_N": "r_n", "R_C": "r_c", "R_PCA": "r_pca"}
 
@@ -531,7 +531,8 @@ def test_to_dict_is_ready_for_json(n_centers):
     m = ub.faithfulness(x, y, 9, n_centers=n_centers, random_state=0)
     told = json.loads(json.dumps(m.to_dict(), allow_nan=False))
     assert told == m.to_dict()
-    assert set(told) == {*SCALARS, "n_degenerate", "n_points", "n_centers", "standard_error"}
+    counts = {"n_degenerate", "n_points", "n_centers", "overlap_steps"}
+    assert set(told) == {*SCALARS, *counts, "overlap", "standard_error"}
     assert all(type(value) in (int, float) for value in told["standard_error"].values())
 
 
