@@ -134,6 +134,18 @@ def test_reading(run, y, reading):
     assert reading in last
 
 
+def test_reading_of_a_fold(run, folder):
+    y = np.load(folder / "y.npy")
+    y[:, 0] = abs(y[:, 0] - np.median(y[:, 0]))
+    np.save(folder / "fold.npy", y)
+    out = run("measure", "x.npy", "fold.npy")[1]
+    assert "distant points are laid on each other" in out.splitlines()[-1]
+    assert rows(out)["R_N"] < 0.05 < 0.3 < rows(out)["overlap"]
+    record = json.loads(run("measure", "x.npy", "fold.npy", "--json")[1])
+    assert record["overlap"] == pytest.approx(rows(out)["overlap"], rel=1e-3)
+    assert (record["overlap_steps"], record["standard_error"]["overlap"]) == (4, 0)
+
+
 def test_readings_of_the_rest(run, folder):
     x, y = ub.datasets.fishbowl(COUNT, random_state=0)
     np.savez(folder / "bowl.npz", X=x, y=y, noise=np.random.default_rng(0).normal(size=y.shape))
