@@ -397,8 +397,8 @@ def overlap(
     layers on each other score. As many are looked at as the graph has neighbours (the rounded mean if sizes
     differ), or as the component has others. Invariant under rotation, translation and scaling of X and Y.
 
-    Cost: where Y is faithful a little more than that of the neighbours in Y, up to some ten times that where
-    it is not; O(n k) memory.
+    Cost: where Y is faithful little more than that of the neighbours in Y, at random about 12 times as much.
+    Memory: O(n k).
 
     Parameters
     ----------

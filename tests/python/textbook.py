@@ -152,7 +152,7 @@ def overlap(Y, neighborhoods, steps):
     shares = []
     for i in range(n):
         near, component = _ball(beside, i, steps), _ball(beside, i, n)
-        _, others = _others(Y, i)
+        others, _ = _others(Y, i)
         looked_at = others[: min(m, len(component) - 1)]
         shares.append(np.mean([j not in near for j in looked_at]) if len(looked_at) else 0.0)
     return np.array(shares)
