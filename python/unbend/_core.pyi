@@ -31,6 +31,7 @@ __all__ = [
     "lay_out",
     "lower_bound",
     "nearest",
+    "overlap",
     "query",
     "reversed",
     "rotating_ball",
@@ -137,6 +138,14 @@ def lower_bound(
     n_components: int,
     graph: _Graph,
     include_self: bool,
+    centers: _Indices | None,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> _Array: ...
+def overlap(
+    y: _Matrix,
+    graph: _Graph,
+    steps: int,
     centers: _Indices | None,
     n_jobs: int,
     progress: _Progress | None = None,

@@ -402,9 +402,11 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _measure(self, watch: Watch) -> None:
         with watch.stage("faithfulness", len(self.X_fit_)):
-            self.faithfulness_ = faithfulness(
+            m = faithfulness(
                 self.X_fit_, self.embedding_, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs
             )
+            # It looks at our embedding, not at a copy of its own, which files and pickles would hold twice.
+            self.faithfulness_ = replace(m, _overlap=replace(m._overlap, y=self.embedding_))
 
     # Transform ------------------------------------------------------------------------------------------
 

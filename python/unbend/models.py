@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .files import FileError, write_atomically
-from .metrics import Faithfulness
+from .metrics import Faithfulness, _Overlap, _WithOverlap
 from .neighbors import Neighborhoods
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def save(estimator: _Embedding, path: str | os.PathLike[str]) -> Path:
     """Write a fitted estimator to one file; see :func:`load`."""
     parts = _Parts()
     parameters = {name: _savable(value) for name, value in estimator.get_params(deep=False).items()}
-    learnt = {name: value for name, value in sorted(vars(estimator).items()) if name.endswith("_")}
+    # Last what was measured: it refers to arrays that are to be called by the attribute they are.
+    names = sorted(vars(estimator), key=lambda name: (name == "faithfulness_", name))
+    learnt = {name: getattr(estimator, name) for name in names if name.endswith("_")}
     manifest = {
         "format": FORMAT,
         "format_version": VERSION,
@@ -125,7 +127,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
-        self._known: dict[int, str] = {}
+        self._written: dict[int, str] = {}
 
     def taken(self, value: Any, name: str) -> Any:
         """Return `value` as JSON holds it; its arrays go to `arrays` under names that begin with `name`."""
@@ -142,7 +144,7 @@ class _Parts:
         if value.dtype == object:
             return {"$names": [str(item) for item in value]}
         # An array that is held twice is written once.
-        key = self._known.setdefault(id(value), name)
+        key = self._written.setdefault(id(value), name)
         self.arrays[key] = value
         return {"$array": key}
 
@@ -151,6 +153,10 @@ class _Parts:
 
     def _dict(self, value: Any, name: str) -> Any:
         return {key: self.taken(item, f"{name}.{key}") for key, item in value.items()}
+
+    def _known(self, value: _WithOverlap[Any], name: str) -> Any:
+        # The rest is found again, from what is saved anyway.
+        return self._dict(value.known, name)
 
     def _neighborhoods(self, value: Neighborhoods, name: str) -> Any:
         held = {
@@ -280,6 +286,10 @@ def _make_faithfulness(held: Any, arrays: dict[str, Any]) -> Faithfulness:
     return Faithfulness(**_joined(held, arrays))
 
 
+def _make_overlap(held: Any, arrays: dict[str, Any]) -> _Overlap:
+    return _Overlap(**_joined(held, arrays))
+
+
 def _make_refinement(held: Any, arrays: dict[str, Any]) -> Any:
     from .refine import Refinement
 
@@ -313,6 +323,7 @@ _TAKERS: tuple[tuple[Any, Callable[[_Parts, Any, str], Any]], ...] = (
     (numbers.Real | np.generic, _Parts._number),
     (list | tuple, _Parts._list),
     (dict, _Parts._dict),
+    (_WithOverlap, _Parts._known),
     (Neighborhoods, _Parts._neighborhoods),
     (object, _Parts._record),
 )
@@ -323,5 +334,6 @@ _MAKERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "$array": lambda held, arrays: arrays[held],
     "$Neighborhoods": _make_neighborhoods,
     "$Faithfulness": _make_faithfulness,
+    "$_Overlap": _make_overlap,
     "$Refinement": _make_refinement,
 }

@@ -46,7 +46,7 @@ def run(folder, monkeypatch, capsys):
 
 def rows(table):
     """Return the value of each measure in the table."""
-    names = ("R_N", "lower bound", "R_N rescaled", "best scale", "R_C", "R", "R_PCA")
+    names = ("R_N", "lower bound", "R_N rescaled", "best scale", "R_C", "R", "R_PCA", "overlap")
     return {
         name: float(line[16:25])
         for line in table.splitlines()
@@ -70,12 +70,13 @@ def test_table(run, folder):
     code, out, err = run("measure", "x.npy", "y.npy", "-k", 8)
     m = ub.faithfulness(np.load(folder / "x.npy"), np.load(folder / "y.npy"), 8)
     assert (code, err) == (0, "")
-    expected = [m.r_n, m.lower_bound, m.r_n_scaled, m.scale, m.r_c, m.r, m.r_pca]
-    assert list(rows(out)) == ["R_N", "lower bound", "R_N rescaled", "best scale", "R_C", "R", "R_PCA"]
+    expected = [m.r_n, m.lower_bound, m.r_n_scaled, m.scale, m.r_c, m.r, m.r_pca, m.overlap]
+    names = ["R_N", "lower bound", "R_N rescaled", "best scale", "R_C", "R", "R_PCA", "overlap"]
+    assert list(rows(out)) == names
     assert list(rows(out).values()) == pytest.approx(expected, rel=1e-3)
     assert "x.npy: 1,500 points in 3 dimensions" in out
     assert "1,500 neighbourhoods, 8 neighbours each and the point itself" in out
-    assert out.count("0 is perfect") == 5
+    assert out.count("0 is perfect") == 6
     assert "95 %" not in out
     assert "left out" not in out
 
@@ -124,13 +125,25 @@ def test_without_self(run):
         ("true", "as faithful as an embedding of this dimension can be"),
         ("large", "the scale is off by x0.33"),
         ("line", "X is not flat enough for this dimension"),
-        ("flat", "both shapes and sizes of neighbourhoods are distorted"),
+        ("flat", "distant points are laid on each other: overlap is above 5 %"),
     ],
 )
 def test_reading(run, y, reading):
     last = run("measure", "run.npz", f"run.npz:{y}")[1].splitlines()[-1]
     assert last.startswith("  reading ")
     assert reading in last
+
+
+def test_reading_of_a_fold(run, folder):
+    y = np.load(folder / "y.npy")
+    y[:, 0] = abs(y[:, 0] - np.median(y[:, 0]))
+    np.save(folder / "fold.npy", y)
+    out = run("measure", "x.npy", "fold.npy")[1]
+    assert "distant points are laid on each other" in out.splitlines()[-1]
+    assert rows(out)["R_N"] < 0.05 < 0.3 < rows(out)["overlap"]
+    record = json.loads(run("measure", "x.npy", "fold.npy", "--json")[1])
+    assert record["overlap"] == pytest.approx(rows(out)["overlap"], rel=1e-3)
+    assert (record["overlap_steps"], record["standard_error"]["overlap"]) == (4, 0)
 
 
 def test_readings_of_the_rest(run, folder):

@@ -1,7 +1,10 @@
 """The Procrustes measures as Python sees them: against the textbook, high precision and invariances."""
 
+import copy
+import dataclasses
 import json
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +19,7 @@ from hypothesis.extra import numpy as hnp
 ROOT = Path(__file__).parents[2]
 GOLDEN = sorted((ROOT / "tests" / "data" / "faithfulness").glob("*.json"))
 SCALARS = ["r", "r_n", "r_c", "r_pca", "lower_bound", "scale", "r_n_scaled"]
-MEANS = ["r", "r_n", "r_c", "r_pca", "lower_bound"]
+MEANS = ["r", "r_n", "r_c", "r_pca", "lower_bound", "overlap"]
 POINT = ["r", "r_n", "r_c", "r_pca", "bound", "stretch", "area"]
 FIELD = {"R": "r", "R_N": "r_n", "R_C": "r_c", "R_PCA": "r_pca"}
 
@@ -216,7 +219,7 @@ def test_conformance(path, dtype):
     )
     assert m.n_degenerate == expected.pop("n_degenerate")
     assert set(expected) == set(SCALARS)
-    assert set(point) == set(POINT) == set(m.per_point)
+    assert set(point) == set(POINT) == set(m.per_point) - {"overlap"}
     for name, value in expected.items():
         unit = case["unit"] if name in ("r", "r_pca") else 1
         assert accepted(getattr(m, name), value, unit, relative, floor), (name, getattr(m, name), value)
@@ -422,10 +425,10 @@ def test_intervals_cover():
     x, y = curved(1000)
     nb = ub.neighborhoods(x, 8)
     whole = ub.faithfulness(x, y, neighborhoods=nb)
-    covered = dict.fromkeys(MEANS, 0)
+    covered = dict.fromkeys(MEANS[:-1], 0)  # overlap has its own test
     for seed in range(200):
         m = ub.faithfulness(x, y, neighborhoods=nb, n_centers=300, random_state=seed)
-        for name in MEANS:
+        for name in covered:
             low, high = m.interval(name)
             covered[name] += low <= getattr(whole, name) <= high
     for name, count in covered.items():
@@ -531,7 +534,8 @@ def test_to_dict_is_ready_for_json(n_centers):
     m = ub.faithfulness(x, y, 9, n_centers=n_centers, random_state=0)
     told = json.loads(json.dumps(m.to_dict(), allow_nan=False))
     assert told == m.to_dict()
-    assert set(told) == {*SCALARS, "n_degenerate", "n_points", "n_centers", "standard_error"}
+    counts = {"n_degenerate", "n_points", "n_centers", "overlap_steps"}
+    assert set(told) == {*SCALARS, *counts, "overlap", "standard_error"}
     assert all(type(value) in (int, float) for value in told["standard_error"].values())
 
 
@@ -540,6 +544,109 @@ def test_the_result_does_not_change():
     with pytest.raises(AttributeError):
         m.r = 0.0
     assert "per_point" not in repr(m)
+
+
+# ---------------------------------------------------------------------------- distant points near each other
+
+
+def pressed(n=1500):
+    """A cylinder seen from its side."""
+    x, _ = ub.datasets.cylinder(n, random_state=0)
+    return x, x[:, [0, 2]]
+
+
+def shares(y, graph, **options):
+    return ub.metrics.overlap(None, y, neighborhoods=graph, per_point=True, **options)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_overlap_is_the_textbook(steps):
+    x, y = pressed(150)
+    for graph in (ub.neighborhoods(x, 5), ub.neighborhoods(x, radius=0.4), ub.neighborhoods(x, radius=0.2)):
+        expected = textbook.overlap(y, [graph[i] for i in range(len(graph))], steps)
+        np.testing.assert_allclose(shares(y, graph, steps=steps), expected, rtol=1e-15)
+        assert expected.max() > 0
+
+
+def test_overlap_of_known_embeddings():
+    x, truth = ub.datasets.swiss_roll(2000, random_state=0)
+    for k in (6, 12, 18):
+        assert ub.faithfulness(x, truth, k).overlap == 0
+    fold = np.column_stack([abs(truth[:, 0] - np.median(truth[:, 0])), truth[:, 1]])
+    folded = ub.faithfulness(x, fold)
+    assert 0.4 < folded.overlap < 0.5
+    assert folded.r_n < 0.02  # which R_N does not see
+    assert 0.35 < ub.faithfulness(*pressed(5000)).overlap < 0.5
+    assert ub.faithfulness(*pressed(5000), overlap_steps=1).overlap > 0.5
+    assert ub.metrics.overlap(x, np.random.default_rng(0).normal(size=(2000, 2))) > 0.9
+
+
+def test_overlap_does_not_depend_on_place_order_or_unit():
+    x, y = pressed(600)
+    expected = ub.metrics.overlap(x, y, 8, per_point=True)
+    moved = ub.metrics.overlap(x @ orthogonal(3) - 3, 7 * y @ orthogonal(2, 1) + 5, 8, per_point=True)
+    np.testing.assert_array_equal(moved, expected)
+    order = np.random.default_rng(1).permutation(600)
+    np.testing.assert_array_equal(ub.metrics.overlap(x[order], y[order], 8, per_point=True), expected[order])
+
+
+def test_overlap_of_a_sample():
+    x, y = pressed()
+    whole = ub.faithfulness(x, y)
+    m = ub.faithfulness(x, y, n_centers=300, random_state=0)
+    np.testing.assert_array_equal(m.per_point["overlap"], whole.per_point["overlap"][m.centers])
+    assert m.overlap == m.per_point["overlap"].mean()
+    assert whole.interval("overlap") == (whole.overlap, whole.overlap)
+    assert ub.metrics.overlap(x, y, n_centers=300, random_state=0) == m.overlap
+    inside = [
+        low <= whole.overlap <= high
+        for seed in range(100)
+        for low, high in [ub.faithfulness(x, y, n_centers=200, random_state=seed).interval("overlap")]
+    ]
+    assert 0.88 <= np.mean(inside) <= 1
+
+
+def test_overlap_waits_until_somebody_looks(monkeypatch):
+    looks = []
+    found = ub.metrics._core.overlap
+    monkeypatch.setattr(ub.metrics._core, "overlap", lambda *given: looks.append(1) or found(*given))
+    x, y = pressed(400)
+    m = ub.faithfulness(x, y)
+    assert "overlap" in m.per_point
+    assert "overlap" in m.standard_error
+    assert len(m.per_point) == len(list(m.per_point)) == 8
+    assert (m.interval("r_n"), m.standard_error["overlap"], m.overlap_steps) == ((m.r_n, m.r_n), 0, 4)
+    assert "overlap" in repr(m)
+    copied = pickle.loads(pickle.dumps(m))
+    assert not looks
+    before, y[:] = y.copy(), 0.0  # nor does it matter what becomes of Y
+    assert m.overlap == m.overlap == ub.metrics.overlap(x, before) > 0.2
+    assert len(looks) == 2
+    assert copied.overlap == copy.deepcopy(m).overlap == dataclasses.replace(m, r=0.0).overlap == m.overlap
+
+
+def test_results_are_equal_when_all_their_numbers_are():
+    x, y = pressed(400)
+    m = ub.faithfulness(x, y)
+    assert m == ub.faithfulness(x, y) == pickle.loads(pickle.dumps(m)) == copy.deepcopy(m)
+    assert m != ub.faithfulness(x, 2 * y)
+    assert m != ub.faithfulness(x, y, overlap_steps=2)
+    assert m != ub.faithfulness(x, y, n_centers=20)
+    assert m != 3
+
+
+def test_bad_overlaps():
+    x, y = pressed(50)
+    with pytest.raises(ValueError, match=r"overlap_steps = 0 is too few"):
+        ub.faithfulness(x, y, overlap_steps=0)
+    with pytest.raises(ValueError, match=r"steps = 2.5 is not a whole number"):
+        ub.metrics.overlap(x, y, steps=2.5)
+    with pytest.raises(ValueError, match=r"X has 50 rows, but Y has 49"):
+        ub.metrics.overlap(x, y[1:])
+    with pytest.raises(ValueError, match=r"Y has 49 rows, but .* 50"):
+        ub.metrics.overlap(None, y[1:], neighborhoods=ub.neighborhoods(x))
+    with pytest.raises(ValueError, match=r"give X, or"):
+        ub.metrics.overlap(None, y)
 
 
 # ---------------------------------------------------------------------------- errors name the numbers

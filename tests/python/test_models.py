@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import stat
 import zipfile
 
@@ -142,6 +143,27 @@ def test_what_lives_is_saved_as_none(tmp_path):
     assert again.callback is None
     assert again.random_state is None
     assert model.callback is not None
+
+
+def test_overlap_comes_back(tmp_path):
+    x, _ = ub.datasets.cylinder(400, random_state=0)
+    model = fitted(x)
+    path = model.save(tmp_path / "before")
+    m = model.faithfulness_
+    assert m.overlap > 0.1
+    assert model.save(tmp_path / "after").read_bytes() == path.read_bytes()
+    again, copied = ub.load(path).faithfulness_, pickle.loads(pickle.dumps(model)).faithfulness_
+    assert m == again == copied
+    np.testing.assert_array_equal(again.per_point["overlap"], m.per_point["overlap"])
+
+
+def test_what_overlap_needs_is_held_once(model, path):
+    assert model.faithfulness_._overlap.y is model.embedding_
+    assert model.faithfulness_._overlap.neighborhoods is model.neighborhoods_
+    with zipfile.ZipFile(path) as archive:
+        assert not any("_overlap" in name for name in archive.namelist())
+    again = ub.load(path)
+    assert again.faithfulness_._overlap.y is again.embedding_
 
 
 def test_infinite_measures_come_back(tmp_path):

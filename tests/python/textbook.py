@@ -138,3 +138,31 @@ def _others(X, i):
     d = np.linalg.norm(X - X[i], axis=1)
     order = np.argsort(d, kind="stable")
     return order[order != i], d
+
+
+def overlap(Y, neighborhoods, steps):
+    """Section 6: shares of the nearest embedded points that are more than `steps` steps away."""
+    n = len(Y)
+    beside = [set() for _ in range(n)]
+    for i, listed in enumerate(neighborhoods):
+        for j in map(int, listed):
+            beside[i].add(j)
+            beside[j].add(i)
+    m = max(1, int(sum(map(len, neighborhoods)) / n + 0.5))
+    shares = []
+    for i in range(n):
+        near, component = _ball(beside, i, steps), _ball(beside, i, n)
+        others, _ = _others(Y, i)
+        looked_at = others[: min(m, len(component) - 1)]
+        shares.append(np.mean([j not in near for j in looked_at]) if len(looked_at) else 0.0)
+    return np.array(shares)
+
+
+def _ball(beside, i, steps):
+    ball = {i}
+    for _ in range(steps):
+        larger = ball.union(*(beside[j] for j in ball))
+        if larger == ball:
+            break
+        ball = larger
+    return ball

@@ -14,6 +14,7 @@ mod measure;
 mod monitor;
 mod naive;
 mod neighbors;
+mod overlap;
 mod parallel;
 mod points;
 mod refine;

@@ -101,6 +101,39 @@ pub fn components(rows: &[Vec<u32>]) -> Vec<u32> {
     labels
 }
 
+/// How many steps every point is from `start` on the undirected graph; `None` in other components.
+fn steps_from(start: usize, both_ways: &[Vec<u32>]) -> Vec<Option<usize>> {
+    let mut steps = vec![None; both_ways.len()];
+    steps[start] = Some(0);
+    let mut queue = VecDeque::from([start]);
+    while let Some(i) = queue.pop_front() {
+        for &j in &both_ways[i] {
+            if steps[j as usize].is_none() {
+                steps[j as usize] = steps[i].map(|s| s + 1);
+                queue.push_back(j as usize);
+            }
+        }
+    }
+    steps
+}
+
+/// For each point the share of its nearest embedded points more than `far` steps away. As many are looked at as
+/// neighbourhoods have members in the rounded mean, at least one, if the component has as many others.
+pub fn overlap(y: &Array2<f64>, graph: &[Vec<u32>], far: usize) -> Vec<f64> {
+    let both_ways = symmetrized(graph);
+    let listed: usize = graph.iter().map(Vec::len).sum();
+    let mean = ((listed as f64 / graph.len() as f64).round() as usize).max(1);
+    (0..graph.len())
+        .map(|i| {
+            let steps = steps_from(i, &both_ways);
+            let others = steps.iter().flatten().count() - 1;
+            let nearest: Vec<_> = ranked(y, i).into_iter().take(mean.min(others)).collect();
+            let distant = nearest.iter().filter(|(_, j)| steps[*j as usize].is_none_or(|s| s > far));
+            if nearest.is_empty() { 0.0 } else { distant.count() as f64 / nearest.len() as f64 }
+        })
+        .collect()
+}
+
 /// H X_i, computed about the first point so that an offset costs no digits.
 pub fn centered(x: &Array2<f64>, members: &[usize]) -> DMatrix<f64> {
     let m = members.len();

@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unbend::Monitor;
-use unbend::measure::{self, FaithfulnessParams, Means};
+use unbend::measure::{self, FaithfulnessParams, Means, OverlapParams};
 
 use crate::array::{Graph, Matrix, points};
 use crate::run::{Progress, run_reporting};
@@ -67,5 +67,24 @@ pub fn lower_bound<'py>(
     let params = FaithfulnessParams { include_self, centers };
     let work =
         |m: &dyn Monitor| measure::lower_bound(&points("X", x, m)?, n_components, &neighborhoods, params, m);
+    Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
+}
+
+/// For each point looked at, the share of its nearest embedded points that are distant in the graph.
+#[pyfunction]
+#[pyo3(signature = (y, graph, steps, centers, n_jobs, progress=None))]
+pub fn overlap<'py>(
+    py: Python<'py>,
+    y: Matrix<'py>,
+    graph: Graph<'py>,
+    steps: usize,
+    centers: Option<PyReadonlyArray1<'py, u32>>,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (y, neighborhoods) = (y.values(), graph.neighborhoods()?);
+    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
+    let params = OverlapParams { steps, centers };
+    let work = |m: &dyn Monitor| measure::overlap(&points("Y", y, m)?, &neighborhoods, params, m);
     Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
 }

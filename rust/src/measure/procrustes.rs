@@ -42,27 +42,28 @@ impl Default for FaithfulnessParams<'_> {
 }
 
 impl FaithfulnessParams<'_> {
-    fn check(&self, n: usize) -> Result<()> {
-        let Some(centers) = self.centers else { return Ok(()) };
-        if centers.is_empty() {
-            return Err(Error::OutOfRange {
-                name: "n_centers",
-                value: 0.0,
-                needed: "at least 1 neighbourhood must be measured",
-            });
-        }
-        match centers.iter().find(|&&i| i as usize >= n) {
-            Some(&i) => Err(Error::NeighborOutOfRange { point: i as usize, neighbor: i as usize, n }),
-            None => Ok(()),
-        }
-    }
-
     fn count(&self, n: usize) -> usize {
         self.centers.map_or(n, <[u32]>::len)
     }
 
     fn center(&self, place: usize) -> usize {
         self.centers.map_or(place, |centers| centers[place] as usize)
+    }
+}
+
+/// Some points are measured, and all of them exist.
+pub(super) fn check_centers(centers: Option<&[u32]>, n: usize) -> Result<()> {
+    let Some(centers) = centers else { return Ok(()) };
+    if centers.is_empty() {
+        return Err(Error::OutOfRange {
+            name: "n_centers",
+            value: 0.0,
+            needed: "at least 1 neighbourhood must be measured",
+        });
+    }
+    match centers.iter().find(|&&i| i as usize >= n) {
+        Some(&i) => Err(Error::NeighborOutOfRange { point: i as usize, neighbor: i as usize, n }),
+        None => Ok(()),
     }
 }
 
@@ -218,7 +219,7 @@ pub fn faithfulness_into(
         return Err(Error::LengthMismatch { left: "X", left_len: x.len(), right: "Y", right_len: y.len() });
     }
     check_lengths(x, "X", neighborhoods)?;
-    params.check(x.len())?;
+    check_centers(params.centers, x.len())?;
     let (room, needed) = (flat.len(), params.count(x.len()) * FIELDS);
     if room != needed {
         let (left, right) = ("the place for the result", "the numbers of all neighbourhoods");
@@ -341,7 +342,7 @@ pub fn lower_bound(
 ) -> Result<Vec<f64>> {
     check_components(n_components, x.dim())?;
     check_lengths(x, "X", neighborhoods)?;
-    params.check(x.len())?;
+    check_centers(params.centers, x.len())?;
     map_points(
         params.count(x.len()),
         STAGE,

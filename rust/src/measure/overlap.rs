@@ -1,0 +1,309 @@
+//! How much an embedding lays on each other what is far apart in the data (Goldberg & Ritov, section 6).
+//!
+//! The Procrustes measures look at neighbours in the data only, so regions that land on each other cost nothing.
+//! The paper asks for a penalty on "distant geodesic points" near each other, points at least s-distant on the
+//! neighbourhood graph. Here that is the share of the nearest embedded points that are more than s steps away.
+//!
+//! Cost: the search for neighbours in the embedding, and balls of about s / 2 steps: O(n k) where the embedding is
+//! faithful, for nearly all pairs are neighbours in the graph or share one. Memory: O(n k), the graph both ways.
+
+use ndarray::Axis;
+
+use super::procrustes::check_centers;
+use crate::charts::check_lengths;
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::neighbors::{Neighborhoods, Search, nearest, query};
+use crate::parallel::map_points;
+use crate::points::{Points, Values};
+
+const STAGE: &str = "overlap";
+
+/// The ball about a point serves for all of its nearest embedded points, so it may cost this many times as much.
+const SHARED: usize = 8;
+
+/// What is far apart, and which points are looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct OverlapParams<'a> {
+    /// Points more than this many steps away on the undirected graph are distant.
+    pub steps: usize,
+    /// The points looked at; all if `None`.
+    pub centers: Option<&'a [u32]>,
+}
+
+impl Default for OverlapParams<'_> {
+    fn default() -> Self {
+        OverlapParams { steps: 4, centers: None }
+    }
+}
+
+impl OverlapParams<'_> {
+    fn check(&self, n: usize) -> Result<()> {
+        if self.steps == 0 {
+            let needed = "neighbours are 1 step away, so at least 1 step must be near";
+            return Err(Error::OutOfRange { name: "steps", value: 0.0, needed });
+        }
+        check_centers(self.centers, n)
+    }
+}
+
+/// For each point looked at, the share of its nearest embedded points that are distant in the data.
+///
+/// As many are looked at as the graph has neighbours (the rounded mean, if sizes differ), or as there are others in
+/// the point's component. In [0, 1]; 0 is perfect.
+///
+/// ```
+/// use ndarray::Array2;
+/// use unbend::measure::{OverlapParams, overlap};
+/// use unbend::{Points, Unmonitored, neighbors};
+/// let line = Array2::from_shape_fn((40, 1), |(i, _)| i as f64);
+/// let folded = line.mapv(|v| (v - 19.3).abs());
+/// let x = Points::new("X", line.view(), &Unmonitored)?;
+/// let y = Points::new("Y", folded.view(), &Unmonitored)?;
+/// let graph = neighbors::nearest(&x, 2, Default::default(), &Unmonitored)?.neighborhoods;
+/// assert_eq!(overlap(&x, &graph, Default::default(), &Unmonitored)?, [0.0; 40]);
+/// assert!(overlap(&y, &graph, Default::default(), &Unmonitored)?[0] > 0.0);
+/// # Ok::<(), unbend::Error>(())
+/// ```
+pub fn overlap(
+    y: &Points,
+    neighborhoods: &Neighborhoods,
+    params: OverlapParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    check_lengths(y, "Y", neighborhoods)?;
+    params.check(y.len())?;
+    let n_centers = params.centers.map_or(y.len(), <[u32]>::len);
+    let looked_at = LookedAt::new(neighborhoods);
+    if looked_at.most == 0 {
+        return Ok(vec![0.0; n_centers]); // a single point
+    }
+    let near = Near::find(y, looked_at.most, params.centers, monitor)?;
+    let graph = BothWays { lists: neighborhoods, listed_by: &neighborhoods.reversed() };
+    let balls = || (Ball::default(), Ball::default());
+    let shares = map_points(n_centers, STAGE, monitor, balls, |(around, other), place| {
+        let center = params.centers.map_or(place, |centers| centers[place] as usize);
+        let few = looked_at.by(center);
+        // A hub makes a point slow; what is computed after a stop is thrown away.
+        if few == 0 || monitor.stop_requested() {
+            return 0.0;
+        }
+        around.begin(center as u32, &graph);
+        let distant =
+            near.to(place, center).take(few).filter(|&j| !around.reaches(j, params.steps, other, &graph));
+        distant.count() as f64 / few as f64
+    })?;
+    monitor.check()?;
+    Ok(shares)
+}
+
+/// How many of its nearest embedded points are looked at.
+struct LookedAt {
+    most: usize,
+    /// How many others the component of each point holds; empty if all hold enough.
+    others: Vec<u32>,
+}
+
+impl LookedAt {
+    fn new(neighborhoods: &Neighborhoods) -> Self {
+        let n = neighborhoods.len();
+        if let Some(k) = neighborhoods.fixed_size() {
+            return LookedAt { most: k.min(n - 1), others: Vec::new() };
+        }
+        let mean = (neighborhoods.indices().len() as f64 / n as f64).round() as usize;
+        LookedAt { most: mean.max(1).min(n - 1), others: others_in_component(neighborhoods) }
+    }
+
+    fn by(&self, i: usize) -> usize {
+        self.others.get(i).map_or(self.most, |&others| self.most.min(others as usize))
+    }
+}
+
+fn others_in_component(neighborhoods: &Neighborhoods) -> Vec<u32> {
+    let labels = neighborhoods.components();
+    let mut others = vec![0u32; labels.len()];
+    labels.iter().for_each(|&label| others[label as usize] += 1);
+    labels.iter().map(|&label| others[label as usize] - 1).collect()
+}
+
+/// The nearest embedded points of those looked at.
+struct Near {
+    k: usize,
+    indices: Vec<u32>,
+}
+
+impl Near {
+    /// Those of some points may hold the point itself, and are one more for that.
+    fn find(y: &Points, m: usize, centers: Option<&[u32]>, monitor: &dyn Monitor) -> Result<Self> {
+        let Some(centers) = centers else {
+            let (_, indices) = nearest(y, m, Search::Auto, monitor)?.neighborhoods.into_parts();
+            return Ok(Near { k: m, indices });
+        };
+        let of = |values: Values| query_rows(y, values, m + 1, monitor);
+        let rows: Vec<usize> = centers.iter().map(|&i| i as usize).collect();
+        match y.values() {
+            Values::F32(view) => of(view.select(Axis(0), &rows).view().into()),
+            Values::F64(view) => of(view.select(Axis(0), &rows).view().into()),
+        }
+    }
+
+    /// Nearest first, without the point itself.
+    fn to(&self, place: usize, center: usize) -> impl Iterator<Item = u32> {
+        self.indices[place * self.k..][..self.k].iter().copied().filter(move |&j| j as usize != center)
+    }
+}
+
+fn query_rows(y: &Points, rows: Values, k: usize, monitor: &dyn Monitor) -> Result<Near> {
+    let found = query(y, &Points::new("Y", rows, monitor)?, k, Search::Auto, monitor)?;
+    Ok(Near { k, indices: found.indices })
+}
+
+/// The undirected graph: who a point lists, and who lists it. Some are both.
+struct BothWays<'a> {
+    lists: &'a Neighborhoods<'a>,
+    listed_by: &'a Neighborhoods<'a>,
+}
+
+impl BothWays<'_> {
+    fn beside(&self, i: u32) -> impl Iterator<Item = u32> {
+        let i = i as usize;
+        self.lists.of(i).iter().chain(self.listed_by.of(i)).copied()
+    }
+
+    fn degree(&self, i: u32) -> usize {
+        self.lists.of(i as usize).len() + self.listed_by.of(i as usize).len()
+    }
+}
+
+/// The points within some steps of one.
+#[derive(Default)]
+struct Ball {
+    members: Members,
+    /// The members in the order in which they were reached.
+    order: Vec<u32>,
+    /// Where those begin that are exactly `radius` steps away.
+    frontier: usize,
+    radius: usize,
+    /// How many edges the next step looks at.
+    work: usize,
+}
+
+impl Ball {
+    fn begin(&mut self, center: u32, graph: &BothWays) {
+        self.members.clear();
+        self.order.clear();
+        (self.frontier, self.radius, self.work) = (0, 0, 0);
+        self.reach(center, graph);
+    }
+
+    fn reach(&mut self, i: u32, graph: &BothWays) {
+        if self.members.insert(i) {
+            self.order.push(i);
+            self.work += graph.degree(i);
+        }
+    }
+
+    fn grow(&mut self, graph: &BothWays) {
+        let (begin, end) = (self.frontier, self.order.len());
+        (self.frontier, self.work) = (end, 0);
+        self.radius += 1;
+        for place in begin..end {
+            for j in graph.beside(self.order[place]) {
+                self.reach(j, graph);
+            }
+        }
+    }
+
+    fn frontier(&self) -> &[u32] {
+        &self.order[self.frontier..]
+    }
+
+    /// Whether `j` is within `steps` of the centre. Of this ball and `other`, made about `j`, the one grows that
+    /// costs less, until they meet: a hub is looked at last. This ball stays for the next question.
+    fn reaches(&mut self, j: u32, steps: usize, other: &mut Ball, graph: &BothWays) -> bool {
+        if self.radius == 0 {
+            self.grow(graph);
+        }
+        if self.members.contains(j) {
+            return true;
+        }
+        other.begin(j, graph);
+        while self.radius + other.radius < steps {
+            let (growing, waiting) =
+                if self.work < SHARED * other.work { (&mut *self, &*other) } else { (&mut *other, &*self) };
+            if growing.work == 0 || waiting.work == 0 {
+                return false; // a whole component
+            }
+            growing.grow(graph);
+            if growing.frontier().iter().any(|&i| waiting.members.contains(i)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// A set of points that is emptied at once: entries of an earlier round do not count.
+#[derive(Default)]
+struct Members {
+    /// Round and point, with open addressing; at least half of them free.
+    slots: Vec<u64>,
+    round: u32,
+    len: usize,
+}
+
+impl Members {
+    /// Room for the points within one step; a power of two.
+    const SMALLEST: usize = 128;
+
+    fn clear(&mut self) {
+        if self.slots.is_empty() || self.round == u32::MAX {
+            self.slots = vec![0; self.slots.len().max(Self::SMALLEST)];
+            self.round = 0;
+        }
+        self.round += 1;
+        self.len = 0;
+    }
+
+    fn entry(&self, i: u32) -> u64 {
+        u64::from(self.round) << 32 | u64::from(i)
+    }
+
+    /// Where `i` is, or a free slot where it would be.
+    fn slot(&self, i: u32) -> usize {
+        let (entry, last) = (self.entry(i), self.slots.len() - 1);
+        // Multiplicative hashing (Knuth): neighbours in the numbering are spread out.
+        let mut slot = (u64::from(i).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & last;
+        while self.slots[slot] != entry && self.slots[slot] >> 32 == u64::from(self.round) {
+            slot = (slot + 1) & last;
+        }
+        slot
+    }
+
+    fn contains(&self, i: u32) -> bool {
+        self.slots[self.slot(i)] == self.entry(i)
+    }
+
+    /// Whether it was not there.
+    fn insert(&mut self, i: u32) -> bool {
+        let slot = self.slot(i);
+        if self.slots[slot] == self.entry(i) {
+            return false;
+        }
+        self.slots[slot] = self.entry(i);
+        self.len += 1;
+        if 2 * self.len > self.slots.len() {
+            self.double();
+        }
+        true
+    }
+
+    fn double(&mut self) {
+        let room = vec![0; 2 * self.slots.len()];
+        let held = std::mem::replace(&mut self.slots, room);
+        for entry in held.into_iter().filter(|entry| entry >> 32 == u64::from(self.round)) {
+            let slot = self.slot(entry as u32);
+            self.slots[slot] = entry;
+        }
+    }
+}
