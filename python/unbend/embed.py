@@ -88,6 +88,7 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     timings_: dict[str, float]
     n_iter_: int
     n_neighbors_: int
+    tangent_neighbors_: int
 
     def fit(self: Self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Self:
         """Embed the data.
@@ -266,10 +267,10 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f"refine_tol = {self.refine_tol} is out of range: it must be at least 0")
         _check_choice(self.disconnected, "disconnected", DISCONNECTED)
 
-    def _embed(self, x: Matrix, wide: Neighborhoods | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
         """Return an embedding, its components not yet laid out, and a trace.
 
-        Tangents are found from the `wide` neighbourhoods, if there are such.
+        Tangents are those of the `net`, if there is one, else those of the neighbourhoods.
         """
         raise NotImplementedError
 
@@ -301,10 +302,9 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._plan(len(x), x.shape[1], k, x.dtype.itemsize, neighborhoods is None).peak(),
             self.max_memory,
         )
-        wide = self._find_neighbors(x, k, neighborhoods, watch)
+        self.neighborhoods_ = self._search(x, k, watch) if neighborhoods is None else neighborhoods
         self._check_connected()
-        embedding, self.trace_ = self._embed(x, wide, watch)
-        del wide
+        embedding, self.trace_ = self._embed(x, self._find_tangents(x, k, watch), watch)
         embedding = self._refined(x, embedding, watch)
         self._keep(x, embedding, k)
         self._measure(watch)
@@ -339,19 +339,16 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f"n_neighbors = {k} needs at least {k + 1} points, got n_samples = {n}")
         return k
 
-    def _find_neighbors(
-        self, x: Matrix, k: int, given: Neighborhoods | None, watch: Watch
-    ) -> Neighborhoods | None:
-        """Learn the neighbourhoods; return those to find the tangents from, if they are others."""
-        wide = self.tangent_neighbors
-        if given is not None:
-            self.neighborhoods_ = given
-            same = wide is None or wide == given.n_neighbors
-            return None if same or wide is None else self._search(x, wide, watch)
-        found = self._search(x, max(k, wide or k), watch)
-        self.neighborhoods_ = _first(found, k)
-        # Tangents need no distances, and wide lists of them are large.
-        return None if wide is None or wide == k else _first(found, wide, distances=False)
+    def _find_tangents(self, x: Matrix, k: int, watch: Watch) -> _core.Net | None:
+        """Return tangents from more or fewer points than a neighbourhood holds, if such are wanted."""
+        n_jobs, wide = thread_count(self.n_jobs), self.tangent_neighbors
+        with watch.stage("tangents", len(x)):
+            if wide is None:
+                wide = _core.tangent_scale(x, self.neighborhoods_._graph, self.n_components, 0, n_jobs)
+            self.tangent_neighbors_ = k if wide is None else wide
+            if wide is None or wide == k:
+                return None
+            return _core.Net(x, self.n_components, wide, 0, n_jobs, progress=watch.progress)
 
     def _search(self, x: Matrix, k: int, watch: Watch) -> Neighborhoods:
         with watch.stage("neighbours", len(x)):
@@ -469,7 +466,8 @@ class GreedyProcrustes(_Embedding):
         Whether neighbourhoods are turned within their tangents, found from all their points, or, as in
         the paper, by the overlap alone.
     tangent_neighbors : int, optional
-        Find the tangents from so many neighbours; `n_neighbors` by default. More are better under noise.
+        Find the tangents from so many neighbours. By default from those of the graph, unless noise hides
+        the tangent from them: then from as many more as are needed.
     start : int, optional
         The point to begin from; random by default.
     refine : {"global", "pointwise", None}
@@ -521,6 +519,8 @@ class GreedyProcrustes(_Embedding):
         The data, not copied: do not change them while the estimator is used.
     n_neighbors_ : int
         How many fitted points carry a new one.
+    tangent_neighbors_ : int
+        From how many neighbours tangents were found.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -591,14 +591,20 @@ class GreedyProcrustes(_Embedding):
         threads = thread_count(self.n_jobs) or os.cpu_count() or 1
         return replace(plan, starts=as_count(self.n_init, "n_init"), threads=threads)
 
-    def _embed(self, x: Matrix, wide: Neighborhoods | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+    def _find_tangents(self, x: Matrix, k: int, watch: Watch) -> _core.Net | None:
+        if self.tangent == "neighborhood":
+            return super()._find_tangents(x, k, watch)
+        self.tangent_neighbors_ = k
+        return None
+
+    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
         if self.start is not None and self.start >= len(x):
             raise ValueError(f"start = {self.start} is out of range: there are {len(x)} points")
         with watch.stage("greedy", self.n_init * len(x)):
             found = _core.greedy(
                 x,
                 self.neighborhoods_._graph,
-                None if wide is None else wide._graph,
+                net,
                 self.n_components,
                 self.tangent,
                 self.n_init,
@@ -630,22 +636,6 @@ def _mean_size(given: Neighborhoods, n: int) -> int:
     if len(given) != n:
         raise ValueError(f"X has n_samples = {n}, but neighborhoods has {len(given)}")
     return given.n_neighbors or max(1, round(float(given.sizes.mean())))
-
-
-def _first(found: Neighborhoods, k: int, distances: bool = True) -> Neighborhoods:
-    """Return the first `k` neighbours of every point."""
-
-    def cut(flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        most = found.n_neighbors or k
-        return flat if k == most else flat.reshape(-1, most)[:, :k].ravel()
-
-    far = found.distances if distances else None
-    return Neighborhoods(
-        cut(found.indices),
-        n_neighbors=k,
-        distances=None if far is None else cut(far),
-        _found_here=True,
-    )
 
 
 def _same(a: Matrix, b: Matrix) -> bool:

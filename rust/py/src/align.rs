@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use unbend::Monitor;
 use unbend::charts::{self, Atlas, Kept};
 use unbend::embed::align::{self, Aligned, Connection, Tree};
-use unbend::embed::place;
+use unbend::embed::{frames_of, place};
 
 use crate::array::{Graph, Matrix, points};
 use crate::refine::Refiner;
@@ -37,7 +37,7 @@ impl Net {
     }
 }
 
-/// From how many neighbours tangents should be found.
+/// From how many neighbours tangents should be found, if not from those of the graph.
 #[pyfunction]
 pub fn tangent_scale(
     py: Python<'_>,
@@ -46,7 +46,7 @@ pub fn tangent_scale(
     n_components: usize,
     seed: u64,
     n_jobs: usize,
-) -> PyResult<usize> {
+) -> PyResult<Option<usize>> {
     let (x, graph) = (x.values(), graph.neighborhoods()?);
     run(py, n_jobs, |m: &dyn Monitor| {
         charts::tangent_scale(&points("X", x, m)?, &graph, n_components, seed, m)
@@ -95,16 +95,12 @@ impl Alignment {
         progress: Progress,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (x, graph) = (x.values(), graph.neighborhoods()?);
-        let Tree { aligned, reflecting, open } =
-            run_reporting(py, self.n_jobs, progress, |m: &dyn Monitor| {
+        let Tree { aligned, reflecting } = run_reporting(py, self.n_jobs, progress, |m: &dyn Monitor| {
                 let x = points("X", x, m)?;
                 align::tree(&self.connection, &self.atlas(&x, &graph)?, m)
             })?;
         let dict = to_dict(py, aligned)?;
-        for (name, edges) in [("reflecting", reflecting), ("open", open)] {
-            let flat: Vec<u32> = edges.into_iter().flat_map(|(i, j)| [i, j]).collect();
-            dict.set_item(name, flat.into_pyarray(py))?;
-        }
+        dict.set_item("reflecting", flat(reflecting).into_pyarray(py))?;
         Ok(dict)
     }
 
@@ -152,6 +148,33 @@ impl Alignment {
         Ok(placed.into_pyarray(py))
     }
 
+    /// The frames that fit an embedding best.
+    fn frames_of<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'py>,
+        graph: Graph<'py>,
+        y: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Flat<'py>> {
+        let (x, graph, y) = (x.values(), graph.neighborhoods()?, y.as_slice()?);
+        let turns = run(py, self.n_jobs, |m: &dyn Monitor| {
+            let x = points("X", x, m)?;
+            frames_of(&self.atlas(&x, &graph)?, y, m)
+        })?;
+        Ok(turns.into_pyarray(py))
+    }
+
+    /// The edges whose frames are not aligned, end after end.
+    fn open<'py>(
+        &self,
+        py: Python<'py>,
+        turns: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let turns = turns.as_slice()?;
+        let open = run(py, self.n_jobs, |m: &dyn Monitor| align::open_edges(&self.connection, turns, m))?;
+        Ok(flat(open).into_pyarray(py))
+    }
+
     /// The right-hand side of eq. 11, flat.
     fn sides<'py>(
         &self,
@@ -179,6 +202,10 @@ impl Alignment {
     ) -> unbend::Result<Atlas<'a, 'p>> {
         Atlas::lend(x, graph, self.connection.n_components(), &self.kept)
     }
+}
+
+fn flat(edges: Vec<(u32, u32)>) -> Vec<u32> {
+    edges.into_iter().flat_map(|(i, j)| [i, j]).collect()
 }
 
 fn to_dict(py: Python<'_>, aligned: Aligned) -> PyResult<Bound<'_, PyDict>> {

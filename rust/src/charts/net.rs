@@ -168,8 +168,8 @@ impl Mean {
     }
 }
 
-/// From how many neighbours tangents should be found: as many as the graph has if these are steady, else the fewest of
-/// twice, four times as many and so on that are, if noise is what they need to overcome; else as many as the graph has.
+/// From how many neighbours tangents should be found. Nothing if those of the graph do: because they are steady already,
+/// or because more would not help. Else the fewest of twice, four times as many and so on that are steady.
 ///
 /// Steady: the tangents of two halves of the points agree. That curvature keeps them from agreeing, or that the data
 /// have more dimensions than `n_components`, is told from noise by the local spectrum: the share of variance beyond the
@@ -180,7 +180,7 @@ pub fn tangent_scale(
     n_components: usize,
     seed: u64,
     monitor: &dyn Monitor,
-) -> Result<usize> {
+) -> Result<Option<usize>> {
     let (n, q, d) = (points.len(), points.dim(), n_components);
     check_components(d, q)?;
     let k = (neighborhoods.indices().len() / n).max(1);
@@ -191,7 +191,7 @@ pub fn tangent_scale(
     let base = Steadiness::of(points, d, centers.len(), own, monitor)?;
     let largest = (n / LARGEST_SHARE).min(k * if wide { LARGEST_SCALE_OF_WIDE } else { LARGEST_SCALE });
     if d == q || base.holds() || largest < 2 * k {
-        return Ok(k);
+        return Ok(None);
     }
     let rows = copy(points, &centers);
     let asking = Points::new("X", rows.view(), monitor)?;
@@ -204,12 +204,12 @@ pub fn tangent_scale(
                 |c: usize| found.indices[c * most..][..scale + 1].iter().map(|&p| p as usize).collect();
             let steadiness = Steadiness::of(points, d, centers.len(), list, monitor)?;
             if steadiness.holds() {
-                return Ok(if steadiness.beyond <= FALLEN * base.beyond { scale } else { k });
+                return Ok((steadiness.beyond <= FALLEN * base.beyond).then_some(scale));
             }
             scale *= 2;
         }
     }
-    Ok(k)
+    Ok(None)
 }
 
 /// How well tangents are known at a scale: medians over neighbourhoods.

@@ -8,9 +8,11 @@ use rayon::prelude::*;
 
 use super::align::Connection;
 use super::refine::{CHUNK, Refiner, split};
-use crate::charts::{Atlas, Coordinates};
-use crate::error::Result;
+use crate::charts::{Atlas, Coordinates, members};
+use crate::error::{Error, Result};
+use crate::linalg::orthogonal_factor;
 use crate::monitor::Monitor;
+use crate::parallel::fill_rows;
 
 /// Points between two looks at the monitor.
 const LOOK: usize = 4096;
@@ -49,6 +51,31 @@ fn turn_about_mean(chart: &[f64], turn: &[f64], weight: f64, d: usize, rows: &mu
             chart.chunks_exact(d).map(|theta| dot(&turn[b * d..][..d], theta)).sum::<f64>() * share;
         rows.iter_mut().skip(b).step_by(d).for_each(|v| *v -= mean);
     }
+}
+
+/// The O_i of the frames that fit an embedding best: polar(Theta_i' H Y_i), d x d for every point.
+pub fn frames_of(atlas: &Atlas, y: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
+    let n = graph.len();
+    if y.len() != n * d {
+        let (left, right) = ("Y", "the points, times d,");
+        return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: n * d });
+    }
+    let mut turns = vec![0.0; n * d * d];
+    let state = || (Coordinates::default(), vec![0.0; d * d], vec![0.0; d], Vec::new());
+    fill_rows(&mut turns, d * d, "frames", monitor, state, |(chart, product, mean, spare), i, turn| {
+        atlas.read(i, chart);
+        let images = || members(graph, i, true).map(|p| &y[p * d..][..d]);
+        let count = images().len() as f64;
+        mean.fill(0.0);
+        images().for_each(|image| (0..d).for_each(|b| mean[b] += image[b] / count));
+        product.fill(0.0);
+        for (theta, image) in chart.flat.chunks_exact(d).zip(images()) {
+            (0..d * d).for_each(|ab| product[ab] += theta[ab % d] * (image[ab / d] - mean[ab / d]));
+        }
+        orthogonal_factor(product, d, d, turn, spare);
+    })?;
+    Ok(turns)
 }
 
 /// Places points along shortest paths of the graph from the first of every component: each a step of (A_i + A_j)'(x_j -

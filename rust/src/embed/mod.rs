@@ -8,7 +8,7 @@ mod greedy;
 mod layout;
 mod refine;
 
-pub use assemble::place;
+pub use assemble::{frames_of, place};
 pub use carry::{Carried, carry};
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;

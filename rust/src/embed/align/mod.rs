@@ -19,7 +19,7 @@ use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
 
 pub use spectral::{blocks, round};
-pub use tree::{Tree, tree};
+pub use tree::{Tree, open_edges, tree};
 
 const STAGE: &str = "alignment";
 

@@ -28,8 +28,6 @@ pub struct Tree {
     /// Edges that leave no doubt and say that the surface has only one side: closing the loop over the tree through such
     /// an edge is a reflection.
     pub reflecting: Vec<(u32, u32)>,
-    /// Edges whose frames are not aligned: closing the loop through such an edge leaves a turn.
-    pub open: Vec<(u32, u32)>,
 }
 
 /// Aligns the frames of `connection`, which is that of `atlas`.
@@ -38,8 +36,7 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     edges.sort(monitor)?;
     let forest = edges.forest(connection.graph().len(), monitor)?;
     let aligned = connection.settle(carry(connection, &forest.graph, monitor)?, true, monitor)?;
-    let open = open_edges(connection, &aligned.turns, monitor)?;
-    Ok(Tree { aligned, reflecting: forest.reflecting, open })
+    Ok(Tree { aligned, reflecting: forest.reflecting })
 }
 
 /// Every undirected edge once.
@@ -254,8 +251,9 @@ fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor)
     Ok(turns)
 }
 
-/// The edges whose ends are not aligned, each once.
-fn open_edges(connection: &Connection, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+/// The edges whose ends are not aligned, each once: closing the loop through such an edge leaves a turn.
+pub fn open_edges(connection: &Connection, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+    connection.check_turns(turns)?;
     let n = connection.graph().len();
     let blocks = map_blocks(n, STAGE, monitor, |block| {
         let (mut open, mut scratch) = (vec![], Scratch::default());

@@ -1,0 +1,222 @@
+"""Procrustes subspaces alignment, PSA (Goldberg & Ritov 2009, sections 4.2 and 4.3)."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from . import _core, memory
+from ._random import RandomState, seed_from
+from .assembly import solve
+from .embed import Refine, _check_choice, _Embedding
+from .metrics import faithfulness
+from .points import Matrix, thread_count
+from .progress import Callback, Watch
+from .spectra import connection_vectors
+
+__all__ = ["NotFlatWarning", "ProcrustesAlignment"]
+
+Array = npt.NDArray[np.float64]
+Method = Literal["auto", "tree", "spectral", "anneal"]
+
+CHEAP = 20_000
+"""Up to so many points "auto" tries the connection matrix as well."""
+
+SEAM = 0.002
+"""Above this share of edges that would reflect what goes round through them the surface has one side; below, it is
+likelier that single edges are wrong."""
+
+TORN = 0.05
+"""Above this share of points with distant neighbours in the embedding the user is warned."""
+
+
+class NotFlatWarning(UserWarning):
+    """The data cannot be laid flat without a cut or a fold, and the embedding shows it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, unbend as ub
+    >>> t, s = np.random.default_rng(0).uniform(-1, 1, size=(2, 2000))
+    >>> r = 1 + s / 3 * np.cos(t * np.pi / 2)
+    >>> moebius = np.c_[r * np.cos(t * np.pi), r * np.sin(t * np.pi), s / 3 * np.sin(t * np.pi / 2)]
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     psa = ub.ProcrustesAlignment().fit(moebius)
+    >>> psa.orientable_, found[0].category is ub.NotFlatWarning
+    (False, True)
+    """
+
+
+class ProcrustesAlignment(_Embedding):
+    """Procrustes subspaces alignment (Goldberg & Ritov 2009, sections 4.2-4.3): all neighbourhoods at once.
+
+    Finds the tangent of every neighbourhood, turns the tangents so that those of neighbours agree (eq. 9),
+    and then finds the embedding that shows every neighbourhood as its tangent does (eq. 11). No error is
+    handed from one neighbourhood to the next, as it is in greedy Procrustes.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension d of the embedding.
+    n_neighbors : int, default 12
+        How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
+    alignment : {"tree", "spectral", "anneal", "auto"}
+        How tangents are aligned. "tree": along the spanning tree of the neighbours whose tangents agree
+        best, then by sweeps. "spectral": by the top eigenvectors of the connection matrix; good for compact
+        curved surfaces, wrong for long ones. "anneal": the paper's simulated annealing; slow. "auto": the
+        tree, up to 20,000 points the connection matrix as well, and the better embedding is kept.
+    annealing : dict, optional
+        Of "anneal": "start" ("random", "tree" or "greedy"), and the numbers that
+        :data:`unbend.align.ANNEALING` lists.
+    overlap_penalty : float, default 1.0
+        What "auto" adds to R_N for the share of neighbours in the embedding that are distant in the data,
+        which R_N does not see.
+    tangent_neighbors : int, optional
+        Find the tangents from so many neighbours. By default from those of the graph, unless noise hides
+        the tangent from them: then from as many more as are needed.
+    solve_tol : float, default 1e-8
+        The residual of eq. 11, as a share of its right-hand side, at which its solution ends.
+    refine : {"global", "pointwise", None}
+        How the embedding is refined; see :func:`unbend.refine`.
+    objective : {"R_N", "R"}
+        What refinement makes small.
+    refine_max_iter : int, default 60
+        The most steps of the refinement.
+    refine_tol : float, default 1e-3
+        A step of it that lowers the objective by less than this share is the last.
+    disconnected : {"separate", "error"}
+        What to do where the neighbourhoods fall into several components: embed each by itself and lay
+        them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
+    random_state : int, Generator or RandomState, optional
+        Where annealing draws from, and the greedy embedding that it may start from; nothing else is
+        random. The same number gives the same bits.
+    n_jobs : int, optional
+        Number of threads; all by default. The result is the same for any number.
+    verbose : int, default 0
+        1 shows a line for each stage on standard error, with its progress and the time left.
+    callback : callable, optional
+        Called as ``callback(stage, done, total, best)`` about every 20 ms. When it returns True the fit
+        stops: with :class:`unbend.Stopped` before there is an embedding, in the refinement with the best
+        embedding so far, which is then measured.
+    max_memory : float, optional
+        The bytes that a fit may need; by default what the machine has available.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+        The embedding, in units of the data. Components are centred, turned to their principal axes and
+        set side by side, the largest first.
+    neighborhoods_ : Neighborhoods
+        Those of the data.
+    faithfulness_ : Faithfulness
+        How faithful the embedding is.
+    component_labels_ : ndarray of shape (n,)
+        The component of each point.
+    orientable_ : bool
+        False if the data lie on a surface with one side, like a Moebius strip: it has no embedding.
+    loops_ : ndarray of shape (m, 2)
+        Neighbours whose frames are more than 30 degrees apart all the same: going round through such a
+        pair ends turned or reflected. Many of them are a seam of a surface that closes on itself, or the
+        price of curvature; a few are short circuits of the graph.
+    alignment_ : str
+        The alignment that the embedding is from.
+    n_iter_ : int
+        Steps of the refinement.
+    refinement_ : Refinement or None
+        What the refinement did.
+    trace_ : dict
+        For each alignment tried: "f" of eq. 9 and its "trace" from sweep to sweep, the share "aligned" of
+        points in the largest cluster of aligned neighbours; of the solution of eq. 11 the "residual", its
+        steps "n_solve", and whether it "converged"; where several were tried, "r_n" and "overlap".
+    timings_ : dict of float
+        Seconds of every stage.
+    X_fit_ : ndarray of shape (n, q)
+        The data, not copied: do not change them while the estimator is used.
+    n_neighbors_ : int
+        How many fitted points carry a new one.
+    tangent_neighbors_ : int
+        From how many neighbours tangents were found.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> psa = ub.ProcrustesAlignment(n_components=2, n_neighbors=12).fit(X)
+    >>> psa.faithfulness_.r_n < 1.01 * psa.faithfulness_.lower_bound
+    True
+    >>> psa.orientable_, len(psa.loops_)
+    (True, 0)
+    """
+
+    orientable_: bool
+    loops_: npt.NDArray[np.uint32]
+    alignment_: str
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        n_neighbors: int | None = None,
+        *,
+        alignment: Method = "tree",
+        annealing: dict[str, Any] | None = None,
+        overlap_penalty: float = 1.0,
+        tangent_neighbors: int | None = None,
+        solve_tol: float = 1e-8,
+        refine: Refine | None = "global",
+        objective: Literal["R_N", "R"] = "R_N",
+        refine_max_iter: int = 60,
+        refine_tol: float = 1e-3,
+        disconnected: Literal["separate", "error"] = "separate",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        max_memory: float | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.alignment = alignment
+        self.annealing = annealing
+        self.overlap_penalty = overlap_penalty
+        self.tangent_neighbors = tangent_neighbors
+        self.solve_tol = solve_tol
+        self.refine = refine
+        self.objective = objective
+        self.refine_max_iter = refine_max_iter
+        self.refine_tol = refine_tol
+        self.disconnected = disconnected
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.max_memory = max_memory
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_choice(self.alignment, "alignment", get_args(Method))
+        for name in ("overlap_penalty", "solve_tol"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name} = {getattr(self, name)} is out of range: it must be at least 0")
+
+    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        graph, n_jobs = self.neighborhoods_._graph, thread_count(self.n_jobs)
+        with watch.stage("alignment", len(x)):
+            tangents = _core.Alignment(x, graph, net, self.n_components, n_jobs, progress=watch.progress)
+            tree = tangents.tree(x, graph, progress=watch.progress)
+        reflecting = tree.pop("reflecting").reshape(-1, 2)
+        self.orientable_ = bool(len(reflecting) <= SEAM * len(self.neighborhoods_.indices))
+        task = _Assembly(self, x, tangents, watch)
+        tried = {name: task.try_alignment(aligned) for name, aligned in self._alignments(task, tree)}
+        best = min(tried, key=lambda name: tried[name].score)
+        self.alignment_, found = best, tried[best]
+        self.loops_ = tangents.open(found.turns).reshape(-1, 2)
+        return found.embedding, {name: candidate.trace for name, candidate in tried.items()}
