@@ -4,9 +4,11 @@ mod carry;
 mod frontier;
 mod greedy;
 mod layout;
+mod multigrid;
 mod refine;
 
 pub use carry::{Carried, carry};
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;
+pub use multigrid::Multigrid;
 pub use refine::{Frames, Objective, Refiner};
