@@ -38,7 +38,11 @@ const SMOOTHING: f64 = 0.9;
 const SHARES: usize = 8;
 
 /// Weights are told apart down to this share of the largest: single precision ends not far below.
-const LIGHTEST: f64 = 1e-24;
+const LIGHTEST: f64 = 1e-30;
+
+/// How much further than the shortest step of all those of coarse levels may be: sums of residuals are rounded at the
+/// size of the largest, and what comes of that must not become a wave where weights are small.
+const RANGE: f32 = 1e12;
 
 const FREE: u32 = u32::MAX;
 
@@ -207,6 +211,7 @@ impl Multigrid {
             let Some(coarse) = coarse else { break };
             edges = coarse;
         }
+        limit_steps(&mut levels);
         Ok(Multigrid { n, unit, levels })
     }
 
@@ -351,6 +356,14 @@ impl Level {
             false => b.par_iter().zip(&self.steps).with_min_len(BLOCK).map(step).collect(),
         }
     }
+}
+
+fn limit_steps(levels: &mut [Level]) {
+    let Some((finest, coarse)) = levels.split_first_mut() else { return };
+    let positive = finest.steps.iter().copied().filter(|&step| step > 0.0);
+    let longest = RANGE * positive.fold(f32::INFINITY, f32::min);
+    let steps = coarse.iter_mut().flat_map(|level| &mut level.steps);
+    steps.for_each(|step| *step = step.min(longest));
 }
 
 /// Damped so that Gershgorin's discs end below 2: coarse Laplacians have weights below zero.
