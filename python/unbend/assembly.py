@@ -1,7 +1,7 @@
 """The embedding that fits given frames best (Goldberg & Ritov 2009, eq. 11).
 
-Conjugate gradients on (sum of w_i H_i) Y = B, with multigrid as the approximate inverse: a number of steps that hardly
-depends on n, each O(n k d).
+Conjugate gradients on (sum of w_i H_i) Y = B, with multigrid as the approximate inverse: a number of steps that
+hardly depends on n, each O(n k d).
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def solve(
     change, _ = cg(
         LinearOperator(square, matvec=task.apply, dtype=np.float64),
         first,
-        M=LinearOperator(square, matvec=lambda v: task.centred(precondition(task.centred(v))), dtype=np.float64),
+        M=LinearOperator(
+            square, matvec=lambda v: task.centred(precondition(task.centred(v))), dtype=np.float64
+        ),
         rtol=0.0,
         atol=tol * size,
         maxiter=max_iter,
@@ -155,7 +157,7 @@ class _System:
         """Return `y` without its mean on every component."""
         columns = y.reshape(-1, self._d)
         if self._labels is None:
-            return (columns - columns.mean(axis=0)).ravel()
+            return np.asarray(columns - columns.mean(axis=0), dtype=np.float64).ravel()
         sums = [np.bincount(self._labels, column) for column in columns.T]
         means = np.stack(sums, axis=1) / self._sizes[:, None]
-        return (columns - means[self._labels]).ravel()
+        return np.asarray(columns - means[self._labels], dtype=np.float64).ravel()

@@ -41,7 +41,8 @@ const SHARES: usize = 8;
 const LIGHTEST: f64 = 1e-30;
 
 /// How much further than the shortest step of all those of coarse levels may be: sums of residuals are rounded at the
-/// size of the largest, and what comes of that must not become a wave where weights are small.
+/// size of the largest, and what comes of that must not become a wave where weights are small. Long waves among weights
+/// that are smaller still are left to conjugate gradients.
 const RANGE: f32 = 1e12;
 
 const FREE: u32 = u32::MAX;
@@ -241,7 +242,8 @@ impl Multigrid {
 
     /// The columns from `first` on.
     fn cycle_some<const D: usize>(&self, rhs: &[f64], d: usize, first: usize, out: &mut [f64]) {
-        let part: Vec<f64> = rhs.chunks_exact(d).flat_map(|row| row[first..first + D].iter().copied()).collect();
+        let part: Vec<f64> =
+            rhs.chunks_exact(d).flat_map(|row| row[first..first + D].iter().copied()).collect();
         let mut found = vec![0.0; part.len()];
         self.cycle_sized::<D>(&part, &mut found);
         let rows = out.chunks_exact_mut(d).zip(found.chunks_exact(D));
@@ -262,7 +264,9 @@ impl Multigrid {
         if l + 1 < self.levels.len() {
             level.edges.fill(out, |i, columns, values, r| *r = less(b[i], flow(&x, i, columns, values)));
             let mut coarse = vec![[0.0; D]; self.levels[l + 1].steps.len()];
-            level.restriction.fill(&mut coarse, |_, columns, values, sum| *sum = combined(out, columns, values));
+            level
+                .restriction
+                .fill(&mut coarse, |_, columns, values, sum| *sum = combined(out, columns, values));
             let mut correction = vec![[0.0; D]; coarse.len()];
             self.descend(l + 1, &coarse, &mut correction);
             level.prolongation.fill(&mut x, |_, columns, values, x| {
@@ -343,7 +347,10 @@ impl Level {
         let restriction = prolongation.transposed(n_coarse);
         let coarse = galerkin(&edges, &prolongation, &restriction, monitor)?;
         if coarse.blocks.iter().all(|block| block.columns.is_empty()) {
-            return Ok((Level { edges, steps, prolongation: Rows::default(), restriction: Rows::default() }, None));
+            return Ok((
+                Level { edges, steps, prolongation: Rows::default(), restriction: Rows::default() },
+                None,
+            ));
         }
         Ok((Level { edges, steps, prolongation, restriction }, Some(coarse)))
     }
@@ -423,7 +430,9 @@ fn gather(edges: &Rows, root: usize, depends: impl Fn(usize, f32) -> bool, label
 fn join(edges: &Rows, strongest: &[f32], labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
     let best = |i: usize| {
         let strong = edges.entries(i).filter(|&(j, w)| w >= STRONG * strongest[i] && labels[j] != FREE);
-        strong.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(j, _)| (i as u32, labels[j]))
+        strong
+            .reduce(|best, next| if next.1 > best.1 { next } else { best })
+            .map(|(j, _)| (i as u32, labels[j]))
     };
     let block = |c: usize| {
         monitor.check()?;
@@ -522,11 +531,16 @@ fn galerkin(edges: &Rows, prolongation: &Rows, restriction: &Rows, monitor: &dyn
 /// The half above the diagonal in place of that below, which rounding made different.
 fn mirrored(full: Rows, monitor: &dyn Monitor) -> Result<Rows> {
     let n = full.blocks.iter().map(|block| block.ends.len()).sum();
-    Rows::build(n, monitor, || (), |(), a, block| {
-        for (b, w) in full.entries(a) {
-            let (columns, values) = full.row(b);
-            let above = columns.binary_search(&(a as u32)).map_or(w, |at| values[at]);
-            block.push(b as u32, if b < a { above } else { w });
-        }
-    })
+    Rows::build(
+        n,
+        monitor,
+        || (),
+        |(), a, block| {
+            for (b, w) in full.entries(a) {
+                let (columns, values) = full.row(b);
+                let above = columns.binary_search(&(a as u32)).map_or(w, |at| values[at]);
+                block.push(b as u32, if b < a { above } else { w });
+            }
+        },
+    )
 }
