@@ -14,6 +14,7 @@ _Progress = Callable[[str, int, int], bool | None]
 _Sample = tuple[_Array, _Array]
 
 __all__ = [
+    "Multigrid",
     "Refiner",
     "Stopped",
     "carry",
@@ -61,6 +62,12 @@ class Refiner:
     def apply(self, graph: _Graph, y: _Array) -> _Array: ...
     def held(self) -> _Array: ...
     def diagonal(self, graph: _Graph) -> _Array: ...
+    def multigrid(self, graph: _Graph) -> Multigrid: ...
+
+@final
+class Multigrid:
+    def cycle(self, y: _Array, d: int) -> _Array: ...
+    def sizes(self) -> list[int]: ...
 
 class Net:
     def __new__(

@@ -12,6 +12,7 @@ mod layout;
 mod linalg;
 mod measure;
 mod monitor;
+mod multigrid;
 mod naive;
 mod neighbors;
 mod overlap;

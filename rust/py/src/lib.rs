@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use crate::neighbors::{check_graph, components, nearest, query, reversed, symmetrized, within};
     #[pymodule_export]
-    use crate::refine::Refiner;
+    use crate::refine::{Multigrid, Refiner};
     #[pymodule_export]
     use crate::run::Stopped;
     #[pymodule_export]

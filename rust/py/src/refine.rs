@@ -1,4 +1,6 @@
-//! `unbend::embed::Refiner` for Python.
+//! `unbend::embed::{Refiner, Multigrid}` for Python.
+
+use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -17,7 +19,7 @@ type Flat<'py> = Bound<'py, PyArray1<f64>>;
 pub struct Refiner {
     refiner: embed::Refiner,
     n_jobs: usize,
-    pool: Option<rayon::ThreadPool>,
+    pool: Option<Arc<rayon::ThreadPool>>,
 }
 
 impl Refiner {
@@ -46,7 +48,7 @@ impl Refiner {
         let refiner = run(py, n_jobs, |m: &dyn Monitor| {
             embed::Refiner::new(&points("X", x, m)?, &graph, n_components, objective, m)
         })?;
-        Ok(Refiner { refiner, n_jobs, pool: pool(n_jobs)? })
+        Ok(Refiner { refiner, n_jobs, pool: pool(n_jobs)?.map(Arc::new) })
     }
 
     /// The right-hand side of eq. 11 for the frames of `y`, flat, and the objective at `y`.
@@ -92,5 +94,42 @@ impl Refiner {
     /// The diagonal of sum of w_i H_i.
     fn diagonal<'py>(&self, py: Python<'py>, graph: Graph<'py>) -> PyResult<Flat<'py>> {
         Ok(self.refiner.diagonal(&graph.neighborhoods()?).into_pyarray(py))
+    }
+
+    /// An approximate inverse of sum of w_i H_i, on the same threads.
+    fn multigrid(&self, py: Python<'_>, graph: Graph<'_>) -> PyResult<Multigrid> {
+        let graph = graph.neighborhoods()?;
+        let multigrid = run(py, self.n_jobs, |m: &dyn Monitor| self.refiner.multigrid(&graph, m))?;
+        Ok(Multigrid { multigrid, pool: self.pool.clone() })
+    }
+}
+
+/// An approximate inverse, and the threads that it runs on.
+#[pyclass(frozen)]
+pub struct Multigrid {
+    multigrid: embed::Multigrid,
+    pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+#[pymethods]
+impl Multigrid {
+    /// One cycle for `y` of `d` columns, flat.
+    fn cycle<'py>(&self, py: Python<'py>, y: PyReadonlyArray1<'py, f64>, d: usize) -> PyResult<Flat<'py>> {
+        let y = y.as_slice()?;
+        let out = PyArray1::zeros(py, y.len(), false);
+        let mut writable = out.readwrite();
+        let slice = writable.as_slice_mut()?;
+        py.detach(|| match &self.pool {
+            Some(pool) => pool.install(|| self.multigrid.cycle(y, d, slice)),
+            None => self.multigrid.cycle(y, d, slice),
+        })
+        .map_err(to_python)?;
+        drop(writable);
+        Ok(out)
+    }
+
+    /// How many unknowns each level has.
+    fn sizes(&self) -> Vec<usize> {
+        self.multigrid.sizes()
     }
 }

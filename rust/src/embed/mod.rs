@@ -6,10 +6,12 @@ mod carry;
 mod frontier;
 mod greedy;
 mod layout;
+mod multigrid;
 mod refine;
 
 pub use assemble::{frames_of, place};
 pub use carry::{Carried, carry};
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;
+pub use multigrid::Multigrid;
 pub use refine::{Frames, Objective, Refiner};

@@ -7,6 +7,7 @@
 
 use rayon::prelude::*;
 
+use super::Multigrid;
 use crate::charts::{Alignment, Local, check_components, check_lengths, members};
 use crate::error::{Error, Result};
 use crate::linalg::{combine, first};
@@ -136,6 +137,12 @@ impl Refiner {
                 self.held[p] - share(p) - self.reversed.of(p).iter().map(|&i| share(i as usize)).sum::<f64>()
             })
             .collect()
+    }
+
+    /// An approximate inverse of sum w_i H_i.
+    pub fn multigrid(&self, neighborhoods: &Neighborhoods, monitor: &dyn Monitor) -> Result<Multigrid> {
+        self.check_graph(neighborhoods)?;
+        Multigrid::with_reversed(neighborhoods, &self.reversed, &self.weights, monitor)
     }
 
     /// The best frames of embedding `y`, put together.
