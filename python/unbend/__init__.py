@@ -12,6 +12,7 @@ from .progress import Stopped
 from .refine import Refinement, RefinementInterrupted, refine
 
 if TYPE_CHECKING:
+    from .align import NotFlatWarning, ProcrustesAlignment
     from .embed import DisconnectedWarning, GreedyProcrustes
     from .models import load
 
@@ -23,6 +24,8 @@ __all__ = [
     "Faithfulness",
     "GreedyProcrustes",
     "Neighborhoods",
+    "NotFlatWarning",
+    "ProcrustesAlignment",
     "Refinement",
     "RefinementInterrupted",
     "Stopped",
@@ -37,7 +40,13 @@ __all__ = [
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
-_LATER = {"DisconnectedWarning": "embed", "GreedyProcrustes": "embed", "load": "models"}
+_LATER = {
+    "DisconnectedWarning": "embed",
+    "GreedyProcrustes": "embed",
+    "NotFlatWarning": "align",
+    "ProcrustesAlignment": "align",
+    "load": "models",
+}
 
 
 def __getattr__(name: str) -> Any:

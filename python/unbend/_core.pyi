@@ -56,7 +56,13 @@ class Stopped(RuntimeError): ...
 @final
 class Refiner:
     def __new__(
-        cls, x: _Matrix, graph: _Graph, n_components: int, objective: str, n_jobs: int
+        cls,
+        x: _Matrix,
+        graph: _Graph,
+        n_components: int,
+        objective: str,
+        n_jobs: int,
+        net: Net | None = None,
     ) -> Refiner: ...
     def frames(self, x: _Matrix, graph: _Graph, y: _Matrix) -> tuple[_Array, float]: ...
     def apply(self, graph: _Graph, y: _Array) -> _Array: ...

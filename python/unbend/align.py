@@ -13,12 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _core, memory
 from ._random import RandomState, seed_from
-from .assembly import solve
+from .assembly import Solution, solve
 from .embed import Refine, _check_choice, _Embedding
 from .metrics import faithfulness
 from .points import Matrix, thread_count
 from .progress import Callback, Watch
-from .spectra import connection_vectors
 
 __all__ = ["NotFlatWarning", "ProcrustesAlignment"]
 
@@ -31,6 +30,9 @@ CHEAP = 20_000
 SEAM = 0.002
 """Above this share of edges that would reflect what goes round through them the surface has one side; below, it is
 likelier that single edges are wrong."""
+
+SMALLEST = 50
+"""Components of fewer points are left to the tree."""
 
 TORN = 0.05
 """Above this share of points with distant neighbours in the embedding the user is warned."""
@@ -208,15 +210,147 @@ class ProcrustesAlignment(_Embedding):
                 raise ValueError(f"{name} = {getattr(self, name)} is out of range: it must be at least 0")
 
     def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
-        graph, n_jobs = self.neighborhoods_._graph, thread_count(self.n_jobs)
-        with watch.stage("alignment", len(x)):
-            tangents = _core.Alignment(x, graph, net, self.n_components, n_jobs, progress=watch.progress)
-            tree = tangents.tree(x, graph, progress=watch.progress)
-        reflecting = tree.pop("reflecting").reshape(-1, 2)
-        self.orientable_ = bool(len(reflecting) <= SEAM * len(self.neighborhoods_.indices))
-        task = _Assembly(self, x, tangents, watch)
-        tried = {name: task.try_alignment(aligned) for name, aligned in self._alignments(task, tree)}
-        best = min(tried, key=lambda name: tried[name].score)
-        self.alignment_, found = best, tried[best]
-        self.loops_ = tangents.open(found.turns).reshape(-1, 2)
+        task = _Task(self, x, net, watch)
+        self.orientable_ = len(task.reflecting) <= SEAM * len(self.neighborhoods_.indices)
+        tried = {name: task.embed(name) for name in self._methods(len(x))}
+        self.alignment_ = min(tried, key=lambda name: task.score(tried[name]))
+        found = tried[self.alignment_]
+        self.loops_ = task.tangents.open(found.turns).reshape(-1, 2)
+        if not found.trace["converged"]:
+            self._warn_of_residual(found.trace)
         return found.embedding, {name: candidate.trace for name, candidate in tried.items()}
+
+    def _methods(self, n: int) -> tuple[str, ...]:
+        if self.alignment != "auto":
+            return (self.alignment,)
+        return ("tree", "spectral") if n <= CHEAP else ("tree",)
+
+    def _warn_of_residual(self, trace: dict[str, Any]) -> None:
+        warnings.warn(
+            f"eq. 11 is solved to a residual of {trace['residual']:.1e} after {trace['n_solve']:,} steps, "
+            f"not to solve_tol = {self.solve_tol:g}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    def _measure(self, watch: Watch) -> None:
+        super()._measure(watch)
+        reason = self._not_flat()
+        if reason is not None:
+            text = f"{reason}: the data cannot be laid flat without a cut or a fold"
+            warnings.warn(text, NotFlatWarning, stacklevel=4)
+
+    def _not_flat(self) -> str | None:
+        """Return why the embedding cannot be trusted as a whole, if it cannot."""
+        if not self.orientable_:
+            return "the surface has only one side"
+        if len(self.loops_) <= SEAM * len(self.neighborhoods_.indices):
+            return None  # everything closes: no need to look further
+        overlap = self.faithfulness_.overlap
+        if overlap <= TORN:
+            return None
+        return f"{len(self.loops_):,} loops do not close, and {overlap:.0%} of what lies close is distant"
+
+
+class _Candidate:
+    """Frames, the embedding that fits them best, and how both came about."""
+
+    def __init__(self, turns: Array, embedding: Array, trace: dict[str, Any]) -> None:
+        self.turns, self.embedding, self.trace = turns, embedding, trace
+
+
+class _Task:
+    """The tangents of one set of data, and everything that is made of them."""
+
+    def __init__(
+        self, estimator: ProcrustesAlignment, x: Matrix, net: _core.Net | None, watch: Watch
+    ) -> None:
+        self._estimator, self._x, self._net, self._watch = estimator, x, net, watch
+        self._graph, self._jobs = estimator.neighborhoods_._graph, thread_count(estimator.n_jobs)
+        self._refiner: _core.Refiner | None = None
+        with watch.stage("alignment", len(x)):
+            self.tangents = _core.Alignment(
+                x, self._graph, net, estimator.n_components, self._jobs, progress=watch.progress
+            )
+            self._tree = self.tangents.tree(x, self._graph, progress=watch.progress)
+        self.reflecting = self._tree.pop("reflecting").reshape(-1, 2)
+
+    def embed(self, method: str) -> _Candidate:
+        """Align the tangents, and find the embedding that fits them best."""
+        with self._watch.stage("alignment"):
+            aligned = self._align(method)
+        with self._watch.stage("assembly"):
+            turns = aligned.pop("turns")
+            solution = self._assemble(turns)
+        trace = aligned | {
+            "residual": solution.residual,
+            "n_solve": solution.n_iter,
+            "converged": solution.converged,
+        }
+        return _Candidate(turns, solution.embedding.reshape(len(self._x), -1), trace)
+
+    def score(self, candidate: _Candidate) -> float:
+        """Return R_N and what is to be added for overlap; noted in the trace."""
+        if self._estimator.alignment != "auto":
+            return 0.0
+        m = faithfulness(
+            self._x,
+            candidate.embedding,
+            neighborhoods=self._estimator.neighborhoods_,
+            n_jobs=self._estimator.n_jobs,
+        )
+        candidate.trace |= {"r_n": m.r_n, "overlap": m.overlap}
+        return m.r_n + self._estimator.overlap_penalty * m.overlap
+
+    def _align(self, method: str) -> dict[str, Any]:
+        if method == "spectral":
+            vectors = _connection_vectors(self.tangents, self._tree["turns"], self._estimator)
+            return self.tangents.round(vectors, True, progress=self._watch.progress)
+        return dict(self._tree)
+
+    def _assemble(self, turns: Array) -> Solution:
+        e, graph = self._estimator, self._graph
+        if self._refiner is None:
+            self._refiner = _core.Refiner(self._x, graph, e.n_components, e.objective, self._jobs)
+            self._multigrid = self._refiner.multigrid(graph)
+        sides = self.tangents.sides(self._refiner, self._x, graph, turns)
+        return solve(
+            self._refiner,
+            graph,
+            sides,
+            self.tangents.place(self._x, graph, turns),
+            d=e.n_components,
+            tol=e.solve_tol,
+            ask=self._ask,
+            preconditioner=lambda v: self._multigrid.cycle(v, e.n_components),
+        )
+
+    def _ask(self) -> None:
+        if self._watch.report("assembly", 0, 0):
+            raise _core.Stopped
+
+
+def _connection_vectors(
+    tangents: _core.Alignment, turns: Array, estimator: ProcrustesAlignment
+) -> Array:
+    """Return the top d eigenvectors of the connection matrix of every component, d rows for each point.
+
+    Where a component is too small for an iterative solver, the frames known already are as good.
+    """
+    from scipy.sparse import bsr_array, diags_array
+    from scipy.sparse.linalg import eigsh
+
+    d, labels = estimator.n_components, estimator.component_labels_
+    indptr, indices, blocks = tangents.blocks()
+    n = len(indptr) - 1
+    degrees = np.repeat(np.maximum(np.diff(indptr), 1), d)
+    scale = diags_array(1 / np.sqrt(degrees))
+    connection = bsr_array((blocks.reshape(-1, d, d), indices.astype(np.int64), indptr), shape=(n * d, n * d))
+    normalized = (scale @ connection @ scale).tocsr()
+    vectors = np.swapaxes(turns.reshape(n, d, d), 1, 2).reshape(n * d, d).copy()
+    for component in np.flatnonzero(np.bincount(labels) >= SMALLEST):
+        rows = (np.flatnonzero(labels == component)[:, None] * d + np.arange(d)).ravel()
+        start = np.random.default_rng(0).normal(size=len(rows))
+        _, found = eigsh(normalized[rows][:, rows], k=d, which="LA", v0=start)
+        vectors[rows] = found / np.sqrt(degrees[rows, None])
+    return np.ascontiguousarray(vectors).ravel()

@@ -304,8 +304,9 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         self.neighborhoods_ = self._search(x, k, watch) if neighborhoods is None else neighborhoods
         self._check_connected()
-        embedding, self.trace_ = self._embed(x, self._find_tangents(x, k, watch), watch)
-        embedding = self._refined(x, embedding, watch)
+        net = self._find_tangents(x, k, watch)
+        embedding, self.trace_ = self._embed(x, net, watch)
+        embedding = self._refined(x, embedding, net, watch)
         self._keep(x, embedding, k)
         self._measure(watch)
         self.timings_ = watch.timings
@@ -370,7 +371,7 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         how = "each is embedded by itself, and how they lie to each other means nothing"
         warnings.warn(f"{text}: {how}", DisconnectedWarning, stacklevel=4)
 
-    def _refined(self, x: Matrix, embedding: Array, watch: Watch) -> Array:
+    def _refined(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Array:
         self.refinement_, self.n_iter_ = None, 0
         if self.refine is None:
             return embedding
@@ -387,6 +388,7 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 tol=self.refine_tol,
                 n_jobs=self.n_jobs,
                 _watch=watch,
+                _net=net,
             )
         self.n_iter_ = self.refinement_.n_iter
         return self.refinement_.embedding

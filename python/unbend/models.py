@@ -66,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    GreedyProcrustes
+    GreedyProcrustes or ProcrustesAlignment
 
     Raises
     ------
@@ -312,9 +312,10 @@ def _check_learnt(estimator: Any) -> None:
 
 def _classes() -> dict[str, Any]:
     """Return what can be loaded."""
+    from .align import ProcrustesAlignment
     from .embed import GreedyProcrustes
 
-    return {kind.__name__: kind for kind in (GreedyProcrustes,)}
+    return {kind.__name__: kind for kind in (GreedyProcrustes, ProcrustesAlignment)}
 
 
 _TAKERS: tuple[tuple[Any, Callable[[_Parts, Any, str], Any]], ...] = (

@@ -89,7 +89,7 @@ impl Net {
         let chosen = draw(n, size, seed, "net");
         let rows = copy(points, &chosen);
         let net = Points::new("the net", rows.view(), monitor)?;
-        let wide = query(points, &net, k + 1, Default::default(), monitor)?;
+        let wide = query(points, &net, k + 1, Default::default(), &Silent(monitor))?;
         let mut bases = vec![0.0; size * q * d];
         let state = || (Local::default(), Tangent::default());
         fill_rows(&mut bases, q * d, STAGE, monitor, state, |(local, tangent), c, basis| {
@@ -99,7 +99,7 @@ impl Net {
         })?;
         drop(wide);
         let per_point = AVERAGED.min(size);
-        let lists = query(&net, points, per_point, Default::default(), monitor)?.indices;
+        let lists = query(&net, points, per_point, Default::default(), &Silent(monitor))?.indices;
         Ok(Net { dim: q, n_components, bases, lists, per_point })
     }
 
