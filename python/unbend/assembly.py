@@ -1,7 +1,7 @@
 """The embedding that fits given frames best (Goldberg & Ritov 2009, eq. 11).
 
-Conjugate gradients on (sum of w_i H_i) Y = B, with multigrid as the approximate inverse: a number of steps that
-hardly depends on n, each O(n k d).
+Conjugate gradients on (sum of w_i H_i) Y = B, with multigrid as the approximate inverse: a number of steps
+that hardly depends on n, each O(n k d).
 """
 
 from __future__ import annotations
