@@ -85,8 +85,9 @@ class ProcrustesAlignment(_Embedding):
         the tangent from them: then from as many more as are needed.
     solve_tol : float, default 1e-8
         The residual of eq. 11, as a share of its right-hand side, at which its solution ends.
-    refine : {"global", "pointwise", None}
-        How the embedding is refined; see :func:`unbend.refine`.
+    refine : {"auto", "global", "pointwise", None}
+        How the embedding is refined; see :func:`unbend.refine`. "auto" is "global", but nothing where
+        tangents are from more points than neighbourhoods hold: what R still gains then is the noise.
     objective : {"R_N", "R"}
         What refinement makes small.
     refine_max_iter : int, default 60
@@ -173,7 +174,7 @@ class ProcrustesAlignment(_Embedding):
         overlap_penalty: float = 1.0,
         tangent_neighbors: int | None = None,
         solve_tol: float = 1e-8,
-        refine: Refine | None = "global",
+        refine: Refine | None = "auto",
         objective: Literal["R_N", "R"] = "R_N",
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,
@@ -219,6 +220,12 @@ class ProcrustesAlignment(_Embedding):
         if not found.trace["converged"]:
             self._warn_of_residual(found.trace)
         return found.embedding, {name: candidate.trace for name, candidate in tried.items()}
+
+    def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
+        return replace(super()._plan(n, q, k, itemsize, searched), aligned=True)
+
+    def _refinement(self, net: _core.Net | None) -> Literal["global", "pointwise"] | None:
+        return None if self.refine == "auto" and net is not None else super()._refinement(net)
 
     def _methods(self, n: int) -> tuple[str, ...]:
         if self.alignment != "auto":

@@ -7,7 +7,9 @@ that hardly depends on n, each O(n k d).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from . import _core
 
-__all__ = ["Solution", "solve"]
+__all__ = ["Solution", "one_blas_thread", "solve"]
 
 Array = npt.NDArray[np.float64]
 
@@ -94,7 +96,7 @@ def solve(
     if size == 0:
         size = 1.0  # then what is asked for is a residual of tol
     task = _System(core, graph, d)
-    first = task.missing(sides, start)
+    first = task.centred(task.missing(sides, start))  # what it lacks of that is rounding
     if max_iter < 1 or float(np.linalg.norm(first)) <= tol * size:
         return _solution(start.copy(), first, size, tol, 0)
     precondition = preconditioner or task.multigrid()
@@ -114,6 +116,22 @@ def solve(
     )
     embedding = start + task.centred(np.asarray(change))
     return _solution(embedding, task.missing(sides, embedding), size, tol, count.steps)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which products of vectors run on one thread.
+
+    More gain nothing with vectors of this length, and while they wait for each other they keep those of
+    the core from running.
+    """
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _solution(embedding: Array, missing: Array, size: float, tol: float, steps: int) -> Solution:

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from .embed import GreedyProcrustes
+    from .align import ProcrustesAlignment
+    from .embed import GreedyProcrustes, _Embedding
     from .metrics import Faithfulness
     from .neighbors import Neighborhoods
 
@@ -53,11 +54,14 @@ output says what is written, of the same kinds.
 
 _EMBED_EPILOG = f"""\
 methods:
-  gp   greedy Procrustes (Goldberg & Ritov 2009)
+  gp   greedy Procrustes (Goldberg & Ritov 2009): fastest
+  psa  Procrustes subspaces alignment, of the same paper: most faithful; the
+       better choice under noise
 
 examples:
   unbend embed roll.npy -o flat.npy
   unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
+  unbend embed scan.npz:points -o flat.npy --method psa
   unbend embed roll.npy -o flat.npy --save roll.unbend --json
 
 --json prints one object: what unbend.faithfulness returns, as measure does,
@@ -223,12 +227,18 @@ def _add_embed(commands: Any) -> None:
     )
     parser.add_argument("--method", choices=list(_METHODS), default="gp", help="the algorithm (gp)")
     parser.add_argument(
-        "--refine", choices=["global", "pointwise", "none"], default="global", help="afterwards (global)"
+        "--refine", choices=["auto", "global", "pointwise", "none"], default="auto", help="afterwards (auto)"
     )
     parser.add_argument(
-        "--tangent-neighbors", type=int, metavar="N", help="find tangents from N neighbours (K)"
+        "--tangent-neighbors", type=int, metavar="N", help="find tangents from N neighbours (by the noise)"
     )
-    parser.add_argument("--init", type=int, default=4, metavar="N", help="starts; the best is kept (4)")
+    parser.add_argument("--init", type=int, default=4, metavar="N", help="gp: starts; the best is kept (4)")
+    parser.add_argument(
+        "--alignment",
+        choices=["tree", "spectral", "anneal", "auto"],
+        default="tree",
+        help="psa: how tangents are aligned (tree)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="where starts are drawn from (0)")
     parser.add_argument("--save", metavar="MODEL", help="save the model for unbend transform")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -313,16 +323,26 @@ def _check_apart(options: argparse.Namespace) -> None:
 def _greedy_procrustes(options: argparse.Namespace) -> GreedyProcrustes:
     from .embed import GreedyProcrustes
 
-    return GreedyProcrustes(
-        n_components=options.dimensions,
-        n_neighbors=options.neighbors,
-        n_init=options.init,
-        tangent_neighbors=options.tangent_neighbors,
-        refine=None if options.refine == "none" else options.refine,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        verbose=int(not options.quiet and sys.stderr.isatty()),
-    )
+    return GreedyProcrustes(n_init=options.init, **_shared(options))
+
+
+def _procrustes_alignment(options: argparse.Namespace) -> ProcrustesAlignment:
+    from .align import ProcrustesAlignment
+
+    return ProcrustesAlignment(alignment=options.alignment, **_shared(options))
+
+
+def _shared(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters that all methods have."""
+    return {
+        "n_components": options.dimensions,
+        "n_neighbors": options.neighbors,
+        "tangent_neighbors": options.tangent_neighbors,
+        "refine": None if options.refine == "none" else options.refine,
+        "random_state": options.seed,
+        "n_jobs": options.jobs,
+        "verbose": int(not options.quiet and sys.stderr.isatty()),
+    }
 
 
 @contextmanager
@@ -336,7 +356,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         yield
 
 
-def _embed_record(model: GreedyProcrustes, options: argparse.Namespace) -> dict[str, Any]:
+def _embed_record(model: _Embedding, options: argparse.Namespace) -> dict[str, Any]:
     """Return what --json prints."""
     from . import __version__
 
@@ -351,17 +371,31 @@ def _embed_record(model: GreedyProcrustes, options: argparse.Namespace) -> dict[
         "method": options.method,
         "n_components": model.n_components,
         "n_neighbors": model.n_neighbors_,
+        "tangent_neighbors": model.tangent_neighbors_,
         "n_connected_components": int(model.component_labels_.max()) + 1,
         "refine": model.refine,
         "refine_status": refinement and refinement.status,
         "n_iter": model.n_iter_,
+        **_alignment_record(model),
         "seconds": model.timings_,
         "seed": options.seed,
         "version": __version__,
     }
 
 
-def _embed_table(model: GreedyProcrustes, options: argparse.Namespace) -> Iterator[str]:
+def _alignment_record(model: Any) -> dict[str, Any]:
+    if chosen := getattr(model, "alignment_", None):
+        traces = {name: {k: v for k, v in trace.items() if k != "trace"} for name, trace in model.trace_.items()}
+        return {
+            "alignment": chosen,
+            "alignments": traces,
+            "orientable": model.orientable_,
+            "n_open_loops": len(model.loops_),
+        }
+    return {}
+
+
+def _embed_table(model: _Embedding, options: argparse.Namespace) -> Iterator[str]:
     """Yield the lines that a person reads."""
     m = model.faithfulness_
     yield f"data       {_sized(options.X, model.X_fit_.shape)}"
@@ -380,16 +414,22 @@ def _embed_table(model: GreedyProcrustes, options: argparse.Namespace) -> Iterat
     yield from _wrapped(f"  reading    {_reading(m)}", 13)
 
 
-def _method_in_words(model: GreedyProcrustes) -> str:
-    starts = f"the best of {model.n_init} starts" if model.n_init > 1 else "one start"
-    words = f"greedy Procrustes, {model.n_neighbors_} neighbours each, {starts}"
-    if model.tangent_neighbors is not None:
-        words += f", tangents from {model.tangent_neighbors}"
+def _method_in_words(model: _Embedding) -> str:
+    words = f"{_algorithm_in_words(model)}, {model.n_neighbors_} neighbours each"
+    if model.tangent_neighbors_ != model.n_neighbors_:
+        words += f", tangents from {model.tangent_neighbors_:,}"
     if model.refinement_ is None:
         return words
     steps = f"{model.n_iter_:,} step{'s' * (model.n_iter_ != 1)}"
     ended = {"converged": "", "max_iter": ", not yet converged"}.get(model.refinement_.status, ", stopped")
-    return f"{words}; {model.refine} refinement, {steps}{ended}"
+    kind = "pointwise" if model.refine == "pointwise" else "global"
+    return f"{words}; {kind} refinement, {steps}{ended}"
+
+
+def _algorithm_in_words(model: Any) -> str:
+    if type(model).__name__ == "ProcrustesAlignment":
+        return f"Procrustes subspaces alignment ({model.alignment_})"
+    return f"greedy Procrustes ({f'the best of {model.n_init} starts' if model.n_init > 1 else 'one start'})"
 
 
 # transform -----------------------------------------------------------------------------------------------
@@ -409,7 +449,7 @@ def _transform(options: argparse.Namespace) -> None:
         print("\n".join(_transform_lines(model, x, placed, errors, options)))
 
 
-def _check_columns(model: GreedyProcrustes, x: Any, options: argparse.Namespace) -> None:
+def _check_columns(model: _Embedding, x: Any, options: argparse.Namespace) -> None:
     """Say in the words of the command line what does not belong together."""
     q, d = model.X_fit_.shape[1], model.embedding_.shape[1]
     expected, what = (d, "an embedding") if options.inverse else (q, "data")
@@ -421,7 +461,7 @@ def _check_columns(model: GreedyProcrustes, x: Any, options: argparse.Namespace)
 
 
 def _transform_lines(
-    model: GreedyProcrustes, x: Any, placed: Any, errors: Any, options: argparse.Namespace
+    model: _Embedding, x: Any, placed: Any, errors: Any, options: argparse.Namespace
 ) -> Iterator[str]:
     yield f"model      {_sized(options.model, model.X_fit_.shape)}, embedded in {model.n_components}"
     yield f"points     {_sized(options.X, x.shape)}"
@@ -635,9 +675,10 @@ def _wrapped(text: str, indent: int) -> list[str]:
 def _demo(options: argparse.Namespace) -> None:
     from .demo import run
 
-    run(options.n, options.output)
+    with _warnings_in_one_line():
+        run(options.n, options.output)
 
 
-_METHODS = {"gp": _greedy_procrustes}
+_METHODS = {"gp": _greedy_procrustes, "psa": _procrustes_alignment}
 
 _COMMANDS = {"embed": _embed, "transform": _transform, "measure": _measure, "demo": _demo}

@@ -72,6 +72,13 @@ def greedy_procrustes(roll: Roll) -> Array:
     return GreedyProcrustes(random_state=0).fit_transform(roll.points, neighborhoods=roll.neighborhoods)
 
 
+def procrustes_alignment(roll: Roll) -> Array:
+    """Return the roll as Procrustes subspaces alignment lays it flat."""
+    from .align import ProcrustesAlignment
+
+    return ProcrustesAlignment().fit_transform(roll.points, neighborhoods=roll.neighborhoods)
+
+
 def pca(roll: Roll) -> Array:
     """Return the shadow of the roll on its first two principal directions."""
     centred = roll.points - roll.points.mean(axis=0)
@@ -88,10 +95,11 @@ def unit_square(roll: Roll) -> Array:
 WAYS = (
     Way("true unrolling", "true unrolling", true_unrolling),
     Way("GP, refined", "greedy Procrustes", greedy_procrustes),
+    Way("PSA, refined", "Procrustes alignment", procrustes_alignment),
     Way("PCA", "PCA: a shadow", pca),
     Way("unit square", "unit square: both sides normalised", unit_square),
 )
-"""What the demo compares, in the order of its table; the second gets the wide places in the picture."""
+"""What the demo compares, in the order of its table; the second and third get the wide places in the picture."""
 
 
 def run(n: int = 100_000, folder: str | Path = "demo", *, echo: Echo = print) -> Path | None:
@@ -189,30 +197,30 @@ def _draw(roll: Roll, flattenings: list[Flattening], folder: Path, echo: Echo) -
 
 
 def _figure(roll: Roll, flattenings: list[Flattening]) -> Figure:
-    """Lay out the roll and what becomes of it elsewhere above the long, good one, shown twice."""
+    """Lay out the roll and what becomes of it elsewhere above the long, good ones."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 13.2), dpi=150, facecolor="white")
-    _, best, *others = flattenings
-    figure.suptitle(f"A swiss roll of {len(roll.points):,} points, laid flat", fontsize=20, y=0.98)
+    figure = Figure(figsize=(12, 16.4), dpi=150, facecolor="white")
+    _, greedy, best, *others = flattenings
+    figure.suptitle(f"A swiss roll of {len(roll.points):,} points, laid flat", fontsize=20, y=0.984)
     bound = f"no flattening can have an $R_N$ below ${_in_math(best.measured.lower_bound)}$"
-    figure.text(0.5, 0.94, bound, ha="center", fontsize=13, color="0.35")
-    above = figure.add_gridspec(1, 1 + len(others), left=0.03, right=0.97, top=0.88, bottom=0.64, wspace=0.16)
-    below = figure.add_gridspec(2, 1, left=0.1, right=0.9, top=0.565, bottom=0.1, hspace=0.38)
+    figure.text(0.5, 0.951, bound, ha="center", fontsize=13, color="0.35")
+    above = figure.add_gridspec(1, 1 + len(others), left=0.03, right=0.97, top=0.9, bottom=0.71, wspace=0.16)
+    below = figure.add_gridspec(3, 1, left=0.1, right=0.9, top=0.65, bottom=0.085, hspace=0.38)
     scale = _shared_scale(flattenings)
     _draw_roll(figure.add_subplot(above[0], projection="3d"), roll)
     for column, flattening in enumerate(others, 1):
         _draw_flattening(figure.add_subplot(above[column]), flattening, scale, cover=3)
     _draw_recovered(figure.add_subplot(below[0]), best, roll)
-    last = figure.add_subplot(below[1])
-    dots = _draw_flattening(last, best, scale, cover=7, title="the same, coloured by error")
+    _draw_flattening(figure.add_subplot(below[1]), best, scale, cover=7, title="the same, coloured by error")
+    dots = _draw_flattening(figure.add_subplot(below[2]), greedy, scale, cover=7)
     _draw_bar(figure, dots)
     return figure
 
 
 def _draw_bar(figure: Figure, dots: Any) -> None:
     bar = figure.colorbar(
-        dots, cax=figure.add_axes((0.25, 0.048, 0.5, 0.011)), orientation="horizontal", extend="both"
+        dots, cax=figure.add_axes((0.25, 0.04, 0.5, 0.009)), orientation="horizontal", extend="both"
     )
     bar.ax.minorticks_off()
     bar.ax.tick_params(labelsize=11)

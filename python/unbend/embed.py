@@ -28,10 +28,10 @@ __all__ = ["DisconnectedWarning", "GreedyProcrustes"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
-Refine = Literal["global", "pointwise"]
+Refine = Literal["auto", "global", "pointwise"]
 Self = TypeVar("Self", bound="_Embedding")
 
-REFINEMENTS = ("global", "pointwise", None)
+REFINEMENTS = ("auto", "global", "pointwise", None)
 OBJECTIVES = ("R_N", "R")
 TANGENTS = ("neighborhood", "overlap")
 DISCONNECTED = ("separate", "error")
@@ -274,6 +274,10 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         raise NotImplementedError
 
+    def _refinement(self, net: _core.Net | None) -> Literal["global", "pointwise"] | None:
+        """Return how to refine."""
+        return "global" if self.refine == "auto" else self.refine
+
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
         wide = self.tangent_neighbors
         return memory.Plan(
@@ -373,7 +377,8 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _refined(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Array:
         self.refinement_, self.n_iter_ = None, 0
-        if self.refine is None:
+        method = self._refinement(net)
+        if method is None:
             return embedding
         from .refine import refine
 
@@ -382,7 +387,7 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 x,
                 embedding,
                 neighborhoods=self.neighborhoods_,
-                method=self.refine,
+                method=method,
                 objective=self.objective,
                 max_iter=self.refine_max_iter,
                 tol=self.refine_tol,
@@ -472,8 +477,9 @@ class GreedyProcrustes(_Embedding):
         the tangent from them: then from as many more as are needed.
     start : int, optional
         The point to begin from; random by default.
-    refine : {"global", "pointwise", None}
-        How the embedding is refined; see :func:`unbend.refine`.
+    refine : {"auto", "global", "pointwise", None}
+        How the embedding is refined; see :func:`unbend.refine`. "auto" is "global". Where tangents are from
+        more points than neighbourhoods hold, refinement stays along them.
     objective : {"R_N", "R"}
         What refinement makes small.
     refine_max_iter : int, default 60
@@ -548,7 +554,7 @@ class GreedyProcrustes(_Embedding):
         tangent: Literal["neighborhood", "overlap"] = "neighborhood",
         tangent_neighbors: int | None = None,
         start: int | None = None,
-        refine: Refine | None = "global",
+        refine: Refine | None = "auto",
         objective: Literal["R_N", "R"] = "R_N",
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,

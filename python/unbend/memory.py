@@ -26,6 +26,19 @@ START_BYTES = 28
 FEW_DIRECTIONS, MOST_NUMBERS = 4, 2**27
 """While tangents have no more directions, or hold no more numbers, their directions are kept."""
 
+EVERYWHERE, AVERAGED, NET_AT_ONCE = 64, 8, 2**24
+"""Tangents from more neighbours are found at fewer points, some of them are averaged at every point, and so
+many of their neighbours are listed at once."""
+
+MUTUAL = 1.4
+"""Neighbours of a point in the undirected graph, for each one listed: measured."""
+
+EDGE_BYTES = 20
+"""What sorting the edges of a tree takes for each, in both directions together."""
+
+MULTIGRID_BYTES = 165
+"""What multigrid keeps for each point: measured for 12 neighbours."""
+
 LANES = 4
 """Kept neighbourhoods are padded to a multiple of so many points."""
 
@@ -53,7 +66,9 @@ class Plan:
     itemsize : int
         Bytes of an entry of the data.
     tangents : int or None
-        From how many neighbours tangents are found, where these are not those of the graph.
+        From how many neighbours tangents are found, where it is known that they are not those of the graph.
+    aligned : bool
+        Whether tangents are aligned; if not, neighbourhoods are joined greedily.
     starts : int
         How many embeddings are made.
     threads : int
@@ -78,6 +93,7 @@ class Plan:
     k: int
     itemsize: int = REAL
     tangents: int | None = None
+    aligned: bool = False
     starts: int = 1
     threads: int = 1
     refined: bool = True
@@ -90,7 +106,14 @@ class Plan:
     def stages(self) -> dict[str, dict[str, int]]:
         """Return what each stage holds, in bytes by name, with what stays from those before."""
         stages = {"neighbours": self._neighbours()} if self.searched else {}
-        stages["greedy"] = self._graph() | self._wide() | self._tangents() | self._starts()
+        if self.tangents is not None:
+            stages["tangents"] = self._graph() | self._net() | self._search_for_net(self.tangents)
+        if self.aligned:
+            known = self._graph() | self._kept_net() | self._tangents() | self._connection()
+            stages["alignment"] = known | self._tree()
+            stages["assembly"] = known | self._embedding() | self._refine() | self._multigrid()
+        else:
+            stages["greedy"] = self._graph() | self._kept_net() | self._tangents() | self._starts()
         if self.refined:
             stages["refine"] = self._graph() | self._embedding() | self._refine()
         stages["faithfulness"] = self._graph() | self._embedding() | self._measures()
@@ -102,16 +125,44 @@ class Plan:
     def _graph(self) -> dict[str, int]:
         return {"neighbours": self._lists(self.k)} if self.searched else {}
 
-    def _wide(self) -> dict[str, int]:
-        return {} if self.tangents is None else {"neighbours for tangents": INDEX * self.n * self.tangents}
+    def _net(self) -> dict[str, int]:
+        """Tangents at the points of the net, and for every point its nearest there."""
+        points = min(self.n, self.n * EVERYWHERE // max(self.tangents or 1, 1) + AVERAGED)
+        return {
+            "tangents of the net": REAL * points * self.q * self.d,
+            "nearest of the net": INDEX * self.n * AVERAGED,
+        }
+
+    def _kept_net(self) -> dict[str, int]:
+        return {} if self.tangents is None else self._net()
+
+    def _search_for_net(self, k: int) -> dict[str, int]:
+        found = min(NET_AT_ONCE, self.n * min(k, EVERYWHERE))
+        return {
+            "neighbours of the net": (INDEX + REAL) * max(found, self.n * AVERAGED),
+            "points in the tree": 0 if self.q > WIDE else SEARCH_COPIES * self.n * self.q * self.itemsize,
+        }
+
+    def _connection(self) -> dict[str, int]:
+        edges = int(MUTUAL * self.n * self.k)
+        return {
+            "undirected graph": POINTER * self.n + INDEX * edges,
+            "products of tangents": (REAL * self.d**2 + 1) * edges,
+            "frames": 2 * REAL * self.n * self.d**2,
+        }
+
+    def _tree(self) -> dict[str, int]:
+        return {"edges of the tree": EDGE_BYTES * int(MUTUAL * self.n * self.k) + REAL * self.n}
+
+    def _multigrid(self) -> dict[str, int]:
+        return {"multigrid": MULTIGRID_BYTES * self.n}
 
     def _neighbours(self) -> dict[str, int]:
-        k = max(self.k, self.tangents or 0)
+        k = self.k
         candidates = CANDIDATE * (k + SPARE_CANDIDATES) * self.n + TILES if self.q > NARROW else 0
         return {
             "candidates": candidates,
             "all neighbours": self._lists(k),
-            "the nearest of them": self._lists(self.k) if k > self.k else 0,
             "points in the tree": 0 if self.q > WIDE else SEARCH_COPIES * self.n * self.q * self.itemsize,
             "order in the tree": INDEX * self.n,
         }

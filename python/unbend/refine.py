@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .assembly import one_blas_thread, solve
 from .metrics import faithfulness
 from .neighbors import Neighborhoods, resolve
 from .points import Matrix, as_count, as_points, thread_count
@@ -24,8 +25,8 @@ Objective = Literal["R", "R_N"]
 Status = Literal["converged", "max_iter", "max_time", "stopped"]
 
 # Steps of conjugate gradients for the first set of frames. Every set after it gets half as many more:
-# what is left over is ever longer waves.
-FIRST_SOLVE, GROWTH, LONGEST_SOLVE = 10, 1.5, 500
+# what is left over is ever longer waves. Where they would be many, fewer with multigrid do as much.
+FIRST_SOLVE, GROWTH, PLAIN_SOLVE, MULTIGRID_SOLVE = 10, 1.5, 25, 10
 
 
 @dataclass(frozen=True)
@@ -180,8 +181,9 @@ def refine(
         start *= faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs).scale
     with watch.stage("refine"):
         task = _Task(x, graph, start.shape[1], objective, thread_count(n_jobs), _net)
-        solve = task.solve_globally if method == "global" else task.move_points
-        return _Run(task, start, steps, tol, max_time, watch, objective).run(solve)
+        step = task.solve_globally if method == "global" else task.move_points
+        with one_blas_thread():
+            return _Run(task, start, steps, tol, max_time, watch, objective).run(step)
 
 
 def _check(method: str, objective: str, tol: float, max_time: float | None) -> None:
@@ -203,6 +205,7 @@ class _Task:
     ) -> None:
         self._x, self._graph, self._d = x, graph._graph, d
         self._core = _core.Refiner(x, self._graph, d, objective, n_jobs, net)
+        self._multigrid: _core.Multigrid | None = None
         self._held = np.repeat(_positive(self._core.held()), d)
         self._diagonal = np.repeat(_positive(self._core.diagonal(self._graph)), d)
 
@@ -215,26 +218,26 @@ class _Task:
 
     def solve_globally(self, y: Array, sides: Array, step: int, ask: Callable[[], None]) -> Array:
         """Go from `y` towards the solution of eq. 11: every step lowers R for these frames."""
-        from scipy.sparse.linalg import LinearOperator, cg
-
         missing = float(np.linalg.norm(sides - self._apply(y)))
-        if missing == 0:
-            return y  # as exact as can be: conjugate gradients would divide by it
-        size = (len(y), len(y))
-        matrix = LinearOperator(size, matvec=self._apply, dtype=np.float64)
-        preconditioner = LinearOperator(size, matvec=lambda v: v / self._diagonal, dtype=np.float64)
-        longest = min(LONGEST_SOLVE, int(FIRST_SOLVE * GROWTH**step))
-        solution, _ = cg(
-            matrix,
+        longest = FIRST_SOLVE * GROWTH**step
+        plain = longest <= PLAIN_SOLVE
+        solution = solve(
+            self._core,
+            self._graph,
             sides,
-            x0=y,
-            M=preconditioner,
-            rtol=0.0,
-            atol=1e-3 * missing,
-            maxiter=longest,
-            callback=lambda _: ask(),
+            y,
+            d=self._d,
+            tol=1e-3 * missing / (float(np.linalg.norm(sides)) or 1.0),
+            max_iter=int(longest) if plain else MULTIGRID_SOLVE,
+            ask=ask,
+            preconditioner=(lambda v: v / self._diagonal) if plain else self._cycle,
         )
-        return np.asarray(solution)
+        return solution.embedding
+
+    def _cycle(self, v: Array) -> Array:
+        if self._multigrid is None:
+            self._multigrid = self._core.multigrid(self._graph)
+        return self._multigrid.cycle(v, self._d)
 
     def move_points(self, y: Array, sides: Array, step: int, ask: Callable[[], None]) -> Array:
         """Eq. 13: every point to the mean of where its neighbourhoods see it, about their present means."""

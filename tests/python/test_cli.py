@@ -325,7 +325,7 @@ def test_embed(run, folder, place):
         assert number(out, stage) >= 0
     assert "x.npy: 1,500 points in 3 dimensions" in out
     text = " ".join(out.split())
-    assert "greedy Procrustes, 12 neighbours each, the best of 4 starts; global refinement, " in text
+    assert "greedy Procrustes (the best of 4 starts), 12 neighbours each; global refinement, " in text
     assert f"{gp.n_iter_} step" in text
     assert "  reading    " in out
 
@@ -381,7 +381,7 @@ def test_embed_json(run, folder, place):
     assert (code, err) == (0, "")
     record, gp = json.loads(out), embed(np.load(folder / "x.npy"))
     assert {name: record[name] for name in gp.faithfulness_.to_dict()} == gp.faithfulness_.to_dict()
-    assert set(record["seconds"]) - {"charts"} == {"neighbours", "greedy", "refine", "faithfulness"}
+    assert set(record["seconds"]) - {"charts"} == {"neighbours", "tangents", "greedy", "refine", "faithfulness"}
     assert record["refine_status"] == gp.refinement_.status
     assert (record["method"], record["n_neighbors"], record["n_components"]) == ("gp", 12, 2)
     assert record["n_connected_components"] == 1

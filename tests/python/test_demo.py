@@ -34,6 +34,7 @@ def test_numbers(shown):
     assert numbers(lines, "true unrolling") == pytest.approx(expected, rel=0.01)
     assert numbers(lines, "true unrolling")[0] < 1.1 * m.lower_bound
     assert numbers(lines, "GP, refined")[0] < 1.1 * m.lower_bound
+    assert numbers(lines, "PSA, refined")[0] < 1.1 * m.lower_bound
     r_n, rescaled, *_ = numbers(lines, "unit square")
     assert rescaled < 0.5 < r_n
     assert numbers(lines, "PCA")[0] > 0.1
@@ -64,7 +65,7 @@ def test_texts_do_not_overlap():
     pytest.importorskip("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    x, coordinates = ub.datasets.swiss_roll(300, random_state=0)
+    x, coordinates = ub.datasets.swiss_roll(1600, random_state=0)
     roll = demo.Roll(x, coordinates, ub.neighborhoods(x, 12))
     flattenings = [demo._flatten(way, roll, lambda line: None) for way in demo.WAYS]
     figure = demo._figure(roll, flattenings)
@@ -72,7 +73,7 @@ def test_texts_do_not_overlap():
     canvas.draw()
     titles = [axes.title for axes in figure.axes] + figure.texts
     boxes = [text.get_window_extent(canvas.get_renderer()) for text in titles if text.get_text()]
-    assert len(boxes) == 7
+    assert len(boxes) == 8
     for i, box in enumerate(boxes):
         assert box.x0 > 0
         assert box.x1 < figure.bbox.width
@@ -82,8 +83,8 @@ def test_texts_do_not_overlap():
 def test_the_table_is_in_order(shown):
     _, lines = shown
     head = next(place for place, line in enumerate(lines) if "rescaled" in line)
-    names = [line[2:18].strip() for line in lines[head + 1 : head + 5]]
-    assert names == ["true unrolling", "GP, refined", "PCA", "unit square"]
+    names = [line[2:18].strip() for line in lines[head + 1 : head + 6]]
+    assert names == ["true unrolling", "GP, refined", "PSA, refined", "PCA", "unit square"]
     assert names == [way.name for way in demo.WAYS]
 
 
@@ -102,7 +103,7 @@ def test_flattenings():
 def test_command_replaces_an_older_picture(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "swiss-roll.png").write_text("old")
-    assert main(["demo", "--n", "300", "-o", str(tmp_path)]) == 0
+    assert main(["demo", "--n", "1600", "-o", str(tmp_path)]) == 0
     assert (tmp_path / "swiss-roll.png").read_bytes().startswith(b"\x89PNG")
     assert str(tmp_path / "swiss-roll.png") in capsys.readouterr().out
     assert os.listdir(tmp_path) == ["swiss-roll.png"]
@@ -111,7 +112,7 @@ def test_command_replaces_an_older_picture(tmp_path, capsys):
 def test_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     lines = []
-    assert demo.run(300, tmp_path, echo=lines.append) is None
+    assert demo.run(1600, tmp_path, echo=lines.append) is None
     assert "pip install 'unbend[plot]'" in lines[-1]
     assert os.listdir(tmp_path) == []
 
@@ -119,8 +120,8 @@ def test_without_matplotlib(tmp_path, monkeypatch):
 def test_a_folder_that_is_a_file(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot make the folder"):
-        demo.run(300, tmp_path / "file")
-    assert main(["demo", "--n", "300", "-o", str(tmp_path / "file")]) == 2
+        demo.run(1600, tmp_path / "file")
+    assert main(["demo", "--n", "1600", "-o", str(tmp_path / "file")]) == 2
     assert capsys.readouterr().out == ""
 
 

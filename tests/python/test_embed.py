@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree, procrustes
 from unbend import embed
 
 N = 1500
-STAGES = ["neighbours", "greedy", "refine", "faithfulness"]
+STAGES = ["neighbours", "tangents", "greedy", "refine", "faithfulness"]
 
 
 def roll(n=N, seed=0, **options):
@@ -567,7 +567,7 @@ def test_anything_gives_something_finite(seed, n, q, d, k, kind, tangent, refine
         ({"tangent_neighbors": 0}, "tangent_neighbors = 0 is too few"),
         ({"tangent_neighbors": 20, "tangent": "overlap"}, "tangent_neighbors = 20 goes with"),
         ({"tangent": "plane"}, "tangent = 'plane' is unknown: use one of 'neighborhood', 'overlap'"),
-        ({"refine": "local"}, "refine = 'local' is unknown: use one of 'global', 'pointwise', None"),
+        ({"refine": "local"}, "refine = 'local' is unknown: use one of 'auto', 'global', 'pointwise', None"),
         ({"objective": "R_C"}, "objective = 'R_C' is unknown"),
         ({"refine_max_iter": -1}, "refine_max_iter = -1 is too few"),
         ({"refine_tol": -0.5}, "refine_tol = -0.5 is out of range"),
@@ -657,6 +657,7 @@ def test_the_callback_hears_of_every_stage(x):
     stages = list(dict.fromkeys(stage for stage, *_ in heard))
     assert [stage for stage in stages if stage != "charts"] == [
         "neighbours",
+        "tangents",
         "greedy",
         "refine",
         "faithfulness",
@@ -674,7 +675,7 @@ def test_long_stages_are_reported_on_the_way():
     heard = []
     x, _ = roll(200_000)
     gp = fit(x, n_init=1, refine=None, callback=lambda *report: heard.append(report))
-    assert list(gp.timings_) == ["neighbours", "charts", "greedy", "faithfulness"]
+    assert list(gp.timings_) == ["neighbours", "tangents", "charts", "greedy", "faithfulness"]
     for stage in ("neighbours", "charts", "greedy"):
         done = [report[1] for report in heard if report[0] == stage]
         assert len(done) > 2, stage

@@ -15,7 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
-ESTIMATORS = [ub.GreedyProcrustes]
+pytestmark = pytest.mark.filterwarnings("ignore::unbend.NotFlatWarning")  # some data are no surface
+
+ESTIMATORS = [ub.GreedyProcrustes, ub.ProcrustesAlignment]
 FREE = np.random.default_rng(0).normal(size=(80, 4))
 
 every_estimator = pytest.mark.parametrize("kind", ESTIMATORS)
@@ -26,12 +28,14 @@ def quick(kind, **options):
 
 
 # The data of many checks are two heaps, which is worth a warning.
-@pytest.mark.filterwarnings("ignore::unbend.DisconnectedWarning")
+@pytest.mark.filterwarnings("ignore::unbend.DisconnectedWarning", "ignore::unbend.NotFlatWarning")
 @parametrize_with_checks(
     [
         ub.GreedyProcrustes(),
         ub.GreedyProcrustes(refine=None, tangent="overlap"),
         ub.GreedyProcrustes(n_neighbors=5, refine="pointwise", objective="R", tangent_neighbors=7, n_init=1),
+        ub.ProcrustesAlignment(),
+        ub.ProcrustesAlignment(n_neighbors=5, alignment="auto", refine="pointwise", objective="R"),
     ]
 )
 def test_checks_of_scikit_learn(estimator, check):

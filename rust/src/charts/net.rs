@@ -27,6 +27,9 @@ const EVERYWHERE: usize = 64;
 /// M: so many tangents of the net are averaged at every point.
 const AVERAGED: usize = 8;
 
+/// So many neighbours of points of the net are listed at once: 200 MB with their distances.
+const AT_ONCE: usize = 1 << 24;
+
 /// Neighbourhoods looked at for the choice of scale; of wide data fewer, for each costs more.
 const CENTERS: usize = 256;
 const CENTERS_OF_WIDE: usize = 32;
@@ -89,15 +92,11 @@ impl Net {
         let chosen = draw(n, size, seed, "net");
         let rows = copy(points, &chosen);
         let net = Points::new("the net", rows.view(), monitor)?;
-        let wide = query(points, &net, k + 1, Default::default(), &Silent(monitor))?;
         let mut bases = vec![0.0; size * q * d];
-        let state = || (Local::default(), Tangent::default());
-        fill_rows(&mut bases, q * d, STAGE, monitor, state, |(local, tangent), c, basis| {
-            let list = &wide.indices[c * (k + 1)..][..k + 1];
-            fit_tangent(points, list.iter().map(|&p| p as usize), d, local, tangent);
-            widen(local, tangent, d, basis);
-        })?;
-        drop(wide);
+        let block = AT_ONCE / (k + 1) + 1;
+        for (chosen, bases) in chosen.chunks(block).zip(bases.chunks_mut(block * q * d)) {
+            fit(points, chosen, d, k, bases, monitor)?;
+        }
         let per_point = AVERAGED.min(size);
         let lists = query(&net, points, per_point, Default::default(), &Silent(monitor))?.indices;
         Ok(Net { dim: q, n_components, bases, lists, per_point })
@@ -132,6 +131,26 @@ impl Net {
         }
         if q <= m { mean.by_scatter(q, m, basis) } else { mean.by_gram(q, m, basis) }
     }
+}
+
+/// The tangents of `k` neighbours of each of some points.
+fn fit(
+    points: &Points,
+    block: &[u32],
+    d: usize,
+    k: usize,
+    bases: &mut [f64],
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let rows = copy(points, block);
+    let asking = Points::new("the net", rows.view(), monitor)?;
+    let wide = query(points, &asking, k + 1, Default::default(), &Silent(monitor))?;
+    let state = || (Local::default(), Tangent::default());
+    fill_rows(bases, points.dim() * d, STAGE, monitor, state, |(local, tangent), c, basis| {
+        let list = &wide.indices[c * (k + 1)..][..k + 1];
+        fit_tangent(points, list.iter().map(|&p| p as usize), d, local, tangent);
+        widen(local, tangent, d, basis);
+    })
 }
 
 impl Mean {
