@@ -7,6 +7,9 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
+/// Points handled at once.
+const CHUNK: usize = 1024;
+
 /// For every point its neighbours, nearest first and without the point itself.
 ///
 /// One flat list of indices. All neighbourhoods have the same size, or a row pointer says where each
@@ -219,18 +222,50 @@ impl<'a> Neighborhoods<'a> {
 
     /// The undirected graph: `j` beside `i` when either lists the other, in rising order.
     pub fn symmetrized(&self) -> Neighborhoods<'static> {
+        self.mutual().0
+    }
+
+    /// The undirected graph, and for each of its entries by how many of the two ends it is listed.
+    ///
+    /// ```
+    /// use unbend::Neighborhoods;
+    /// let star = Neighborhoods::from_fixed(1, vec![1, 0, 0]).unwrap();
+    /// let (graph, counts) = star.mutual();
+    /// assert_eq!((graph.of(0), counts), (&[1, 2][..], vec![2, 1, 2, 1]));
+    /// ```
+    pub fn mutual(&self) -> (Neighborhoods<'static>, Vec<u8>) {
         let reversed = self.reversed();
-        let rows: Vec<Vec<u32>> = (0..self.len())
-            .into_par_iter()
-            .map(|i| {
-                let mut row = [self.of(i), reversed.of(i)].concat();
-                row.sort_unstable();
-                row.dedup();
-                row
-            })
-            .collect();
-        let indptr = row_pointer(rows.iter().map(Vec::len));
-        Neighborhoods::ragged(indptr, rows.concat())
+        let mut sizes = vec![0; self.len()];
+        let chunks = sizes.par_chunks_mut(CHUNK).enumerate();
+        chunks.for_each_init(Vec::new, |own, (c, sizes)| {
+            for (o, size) in sizes.iter_mut().enumerate() {
+                merge(self.of(c * CHUNK + o), reversed.of(c * CHUNK + o), own, |_, _| *size += 1);
+            }
+        });
+        let indptr = row_pointer(sizes.into_iter());
+        let total = indptr[self.len()] as usize;
+        let (mut indices, mut counts) = (vec![0; total], vec![0; total]);
+        let (mut left, mut counts_left) = (&mut indices[..], &mut counts[..]);
+        let mut chunks = Vec::with_capacity(self.len().div_ceil(CHUNK));
+        for start in (0..self.len()).step_by(CHUNK) {
+            let end = (start + CHUNK).min(self.len());
+            let size = (indptr[end] - indptr[start]) as usize;
+            let (own, own_counts);
+            (own, left) = left.split_at_mut(size);
+            (own_counts, counts_left) = counts_left.split_at_mut(size);
+            chunks.push((start..end, own, own_counts));
+        }
+        chunks.into_par_iter().for_each_init(Vec::new, |sorted, (block, indices, counts)| {
+            let mut places = indices.iter_mut().zip(counts);
+            for i in block {
+                merge(self.of(i), reversed.of(i), sorted, |j, count| {
+                    if let Some((index, place)) = places.next() {
+                        (*index, *place) = (j, count);
+                    }
+                });
+            }
+        });
+        (Neighborhoods::ragged(indptr, indices), counts)
     }
 
     /// The connected component of every point in the undirected graph, numbered by their first points.
@@ -254,6 +289,37 @@ impl<'a> Neighborhoods<'a> {
             }
         }
         labels
+    }
+}
+
+/// Calls `f(j, count)` for every `j` that one or both of two lists hold, in rising order; the second list rises already.
+#[inline(always)]
+fn merge(own: &[u32], rising: &[u32], sorted: &mut Vec<u32>, mut f: impl FnMut(u32, u8)) {
+    sorted.clear();
+    sorted.extend_from_slice(own);
+    sorted.sort_unstable();
+    let (mut a, mut b) = (sorted.iter().peekable(), rising.iter().peekable());
+    loop {
+        match (a.peek(), b.peek()) {
+            (Some(&&i), Some(&&j)) => {
+                if i <= j {
+                    a.next();
+                }
+                if j <= i {
+                    b.next();
+                }
+                f(i.min(j), 1 + u8::from(i == j));
+            }
+            (Some(&&i), None) => {
+                a.next();
+                f(i, 1);
+            }
+            (None, Some(&&j)) => {
+                b.next();
+                f(j, 1);
+            }
+            (None, None) => return,
+        }
     }
 }
 

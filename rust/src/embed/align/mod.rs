@@ -61,7 +61,7 @@ impl Connection {
     /// Compares the tangents of all neighbours. Cost: O(n k q d^2), where only charts are kept O(n k^3 q).
     pub fn new(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Self> {
         let d = atlas.n_components();
-        let graph = atlas.neighborhoods().symmetrized();
+        let (graph, counts) = atlas.neighborhoods().mutual();
         let mut products = vec![0.0; graph.indices().len() * d * d];
         fill_edges(&graph, &mut products, d * d, monitor, |gram, i, edge, product| {
             let j = graph.indices()[edge] as usize;
@@ -69,12 +69,6 @@ impl Connection {
                 Tangents::Charted => atlas.agreement_of_points(i, j, gram, product),
                 Tangents::Known | Tangents::None => atlas.agreement(i, j, product),
             }
-        })?;
-        let mut counts = vec![0; graph.indices().len()];
-        fill_edges(&graph, &mut counts, 1, monitor, |_, i, edge, count| {
-            let j = graph.indices()[edge];
-            let lists = |i: u32, j: u32| u8::from(atlas.neighborhoods().of(i as usize).contains(&j));
-            count[0] = lists(i as u32, j) + lists(j, i as u32);
         })?;
         Ok(Connection { n_components: d, graph, products, counts })
     }
