@@ -5,6 +5,7 @@
 //! data are the products P_i'P_j on the edges of the graph, which are d x d whatever the dimension of the data.
 
 
+mod anneal;
 mod spectral;
 mod tree;
 
@@ -20,6 +21,7 @@ use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
 
 
+pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
 pub use tree::{Tree, tree};
 
@@ -160,6 +162,13 @@ impl Connection {
 
     /// The largest set of points that aligned neighbours connect, marked.
     pub fn largest_cluster(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<bool>> {
+        let (label, sizes) = self.clusters(turns, monitor)?;
+        let largest = (0..sizes.len()).fold(0, |top, c| if sizes[c] > sizes[top] { c } else { top });
+        Ok(label.into_iter().map(|c| c as usize == largest).collect())
+    }
+
+    /// The cluster of every point, numbered by their first points, and the sizes of all clusters.
+    fn clusters(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<usize>)> {
         let n = self.graph.len();
         let (mut label, mut count) = (vec![u32::MAX; n], 0);
         let (mut queue, mut sizes, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
@@ -186,8 +195,7 @@ impl Connection {
             sizes.push(size);
             count += 1;
         }
-        let largest = (0..sizes.len()).fold(0, |top, c| if sizes[c] > sizes[top] { c } else { top });
-        Ok(label.into_iter().map(|c| c as usize == largest).collect())
+        Ok((label, sizes))
     }
 
     /// Frames with what there is to say of them.
