@@ -8,8 +8,9 @@
 //! probability exp(-delta / T).
 //!
 //! - T begins at (mean increase by frames drawn anew) / ln(1 / `acceptance`).
-//! - A stage at one T ends after `accepted` moves a point were accepted or `tried` were tried; then T is multiplied by
-//!   `cooling`, or by its square while frames still lie at random and once few new ones are accepted.
+//! - A stage at one T ends after `accepted` moves a point were accepted or `tried` were tried (12 and 100 for the few
+//!   variables of Siarry et al.); then T is multiplied by `cooling`, or by a power of it while frames still lie at
+//!   random and once few new ones are accepted: between, neighbours take sides, and haste leaves vortices and walls.
 //! - The size of small turns follows their acceptance, which keeps both rates of a stage meaningful at any T.
 //! - Annealing ends when hardly any new frame is accepted, or T is `LOWEST` of what it was. Sweeps settle the rest.
 //! - As in the paper, what is not in the largest cluster of aligned frames is annealed again while that helps. The
@@ -28,10 +29,12 @@ use crate::monitor::{Monitor, Silent};
 use crate::rng::{Stream, normal, stream, uniform};
 
 /// The last temperature, as a share of the first.
-const LOWEST: f64 = 1e-3;
+const LOWEST: f64 = 1e-2;
 
-/// Outside these rates of new frames accepted, cooling is twice as fast, and far below the lower it ends.
-const LIVELY: [f64; 2] = [0.01, 0.35];
+/// Neighbours take sides while the share of new frames accepted is between these: outside, each step of cooling counts
+/// `HASTE` times. Annealing ends where it is below the last.
+const LIVELY: [f64; 2] = [0.05, 0.6];
+const HASTE: i32 = 4;
 const FROZEN: f64 = 1e-3;
 
 /// Small turns grow while more than the second share of them is accepted, and shrink below the first.
@@ -77,9 +80,9 @@ impl Default for AnnealParams {
         AnnealParams {
             seed: 0,
             acceptance: 0.5,
-            accepted: 12,
-            tried: 50,
-            cooling: 0.9,
+            accepted: 100,
+            tried: 500,
+            cooling: 0.97,
             anew: 0.5,
             enough: 0.99,
             rounds: 5,
@@ -385,7 +388,7 @@ impl<'a> Run<'a> {
     fn adapt(&mut self, stage: Stage) {
         let [least, most] = LIVELY;
         let lively = (least..=most).contains(&stage.anew.rate());
-        self.temperature *= self.params.cooling.powi(if lively { 1 } else { 2 });
+        self.temperature *= self.params.cooling.powi(if lively { 1 } else { HASTE });
         let [few, many] = TURNED;
         if stage.turned.rate() > many {
             self.step = (self.step * STEP_FACTOR).min(std::f64::consts::PI);

@@ -4,7 +4,6 @@
 //! f = sum over i and its neighbours j of |A_i - A_j|^2 = sum of 2 d - 2 tr(O_i' P_i'P_j O_j): all that it takes of the
 //! data are the products P_i'P_j on the edges of the graph, which are d x d whatever the dimension of the data.
 
-
 mod anneal;
 mod spectral;
 mod tree;
@@ -19,7 +18,6 @@ use crate::linalg::{Singular, dot, first, orthogonal_factor};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
-
 
 pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
@@ -199,7 +197,12 @@ impl Connection {
     }
 
     /// Frames with what there is to say of them.
-    pub(super) fn judge(&self, turns: Vec<f64>, mut trace: Vec<f64>, monitor: &dyn Monitor) -> Result<Aligned> {
+    pub(super) fn judge(
+        &self,
+        turns: Vec<f64>,
+        mut trace: Vec<f64>,
+        monitor: &dyn Monitor,
+    ) -> Result<Aligned> {
         let f = self.f(&turns, monitor)?;
         trace.push(f);
         let cluster = self.largest_cluster(&turns, monitor)?;
