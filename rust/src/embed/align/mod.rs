@@ -197,12 +197,7 @@ impl Connection {
     }
 
     /// Frames with what there is to say of them.
-    pub(super) fn judge(
-        &self,
-        turns: Vec<f64>,
-        mut trace: Vec<f64>,
-        monitor: &dyn Monitor,
-    ) -> Result<Aligned> {
+    pub(super) fn judge(&self, turns: Vec<f64>, mut trace: Vec<f64>, monitor: &dyn Monitor) -> Result<Aligned> {
         let f = self.f(&turns, monitor)?;
         trace.push(f);
         let cluster = self.largest_cluster(&turns, monitor)?;

@@ -134,8 +134,7 @@ fn compare(product: &[f64], d: usize, scratch: &mut Scratch) -> (f64, f64) {
 fn determinant(matrix: &mut [f64], d: usize) -> f64 {
     let mut sign = 1.0;
     for j in 0..d {
-        let pivot = (j..d)
-            .fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
+        let pivot = (j..d).fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
         if pivot != j {
             sign = -sign;
             (0..d).for_each(|c| matrix.swap(c * d + j, c * d + pivot));
