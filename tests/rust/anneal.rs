@@ -124,7 +124,7 @@ fn random_frames_come_near_the_tree() {
             let atlas = Atlas::new(&points, &graph, None, d, &Unmonitored).unwrap();
             let connection = Connection::new(&atlas, &Unmonitored).unwrap();
             let along_tree = tree(&connection, &atlas, &Unmonitored).unwrap().aligned.f;
-            let params = AnnealParams { accepted: 20, tried: 60, cooling: 0.95, ..Default::default() };
+            let params = AnnealParams { accepted: 40, tried: 150, cooling: 0.95, ..Default::default() };
             let found = annealed(&connection, None, &params);
             assert!(found.trace[0] > found.f, "{name}, d = {d}: {:?}", found.trace);
             // the tree finds 0 where tangents are the whole space; sweeps end with a share of what random frames have
