@@ -100,6 +100,20 @@ class Alignment:
     def round(
         self, vectors: _Array, sweep: bool, progress: _Progress | None = None
     ) -> dict[str, Any]: ...
+    def anneal(
+        self,
+        start: _Array | None,
+        seed: int,
+        progress: _Progress | None = None,
+        *,
+        acceptance: float | None = None,
+        accepted: int | None = None,
+        tried: int | None = None,
+        cooling: float | None = None,
+        anew: float | None = None,
+        enough: float | None = None,
+        rounds: int | None = None,
+    ) -> dict[str, Any]: ...
     def blocks(self) -> tuple[_Pointer, _Indices, _Array]: ...
     def place(self, x: _Matrix, graph: _Graph, turns: _Array) -> _Array: ...
     def frames_of(self, x: _Matrix, graph: _Graph, y: _Array) -> _Array: ...

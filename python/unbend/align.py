@@ -16,13 +16,29 @@ from ._random import RandomState, seed_from
 from .assembly import Solution, solve
 from .embed import Refine, _check_choice, _Embedding
 from .metrics import faithfulness
-from .points import Matrix, thread_count
+from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
 __all__ = ["NotFlatWarning", "ProcrustesAlignment"]
 
 Array = npt.NDArray[np.float64]
 Method = Literal["auto", "tree", "spectral", "anneal"]
+
+STARTS = ("random", "tree", "greedy")
+
+ANNEALING: dict[str, type] = {
+    "acceptance": float,
+    "accepted": int,
+    "tried": int,
+    "cooling": float,
+    "anew": float,
+    "enough": float,
+    "rounds": int,
+}
+"""What can be set of the annealing besides its start: the share of worsening moves accepted at first (0.5); how
+many accepted (100) or tried moves (500) of each point end a stage; the factor on the temperature after it (0.97); the
+share of moves that draw a frame anew (0.5); which share of points in the largest cluster is enough (0.99), and how
+often what is outside is annealed again (5)."""
 
 CHEAP = 20_000
 """Up to so many points "auto" tries the connection matrix as well."""
@@ -75,8 +91,12 @@ class ProcrustesAlignment(_Embedding):
         curved surfaces, wrong for long ones. "anneal": the paper's simulated annealing; slow. "auto": the
         tree, up to 20,000 points the connection matrix as well, and the better embedding is kept.
     annealing : dict, optional
-        Of "anneal": "start" ("random", "tree" or "greedy"), and the numbers that
-        :data:`unbend.align.ANNEALING` lists.
+        Of "anneal". "start": "random" (the default), "tree" or "greedy"; from the latter two a low
+        "acceptance" keeps what is good of the start. "acceptance" (0.5): the share of worsening moves
+        accepted at first. "accepted" (100), "tried" (500): a stage ends after so many moves of each point.
+        "cooling" (0.97): the factor on the temperature after it. "anew" (0.5): the share of moves that
+        draw a frame anew instead of turning it a little. "enough" (0.99), "rounds" (5): which share of
+        points in the largest cluster ends it, and after how many rounds it ends anyway.
     overlap_penalty : float, default 1.0
         What "auto" adds to R_N for the share of neighbours in the embedding that are distant in the data,
         which R_N does not see.
@@ -206,9 +226,20 @@ class ProcrustesAlignment(_Embedding):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         _check_choice(self.alignment, "alignment", get_args(Method))
+        self._check_annealing()
         for name in ("overlap_penalty", "solve_tol"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"{name} = {getattr(self, name)} is out of range: it must be at least 0")
+
+    def _check_annealing(self) -> None:
+        given = dict(self.annealing or {})
+        _check_choice(given.pop("start", "random"), "annealing['start']", STARTS)
+        for name, value in given.items():
+            if name not in ANNEALING:
+                known = ", ".join(["start", *ANNEALING])
+                raise ValueError(f"annealing has no {name!r}: it takes {known}")
+            if ANNEALING[name] is int:
+                as_count(value, f"annealing[{name!r}]")
 
     def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
         task = _Task(self, x, net, watch)
@@ -313,7 +344,25 @@ class _Task:
         if method == "spectral":
             vectors = _connection_vectors(self.tangents, self._tree["turns"], self._estimator)
             return self.tangents.round(vectors, True, progress=self._watch.progress)
+        if method == "anneal":
+            return self._anneal()
         return dict(self._tree)
+
+    def _anneal(self) -> dict[str, Any]:
+        e = self._estimator
+        settings = dict(e.annealing or {})
+        kind, seed = settings.pop("start", "random"), seed_from(e.random_state)
+        start = {"random": lambda: None, "tree": lambda: self._tree["turns"], "greedy": self._greedy_turns}
+        return self.tangents.anneal(start[kind](), seed, progress=self._watch.progress, **settings)
+
+    def _greedy_turns(self) -> Array:
+        """Return the frames of a greedy embedding."""
+        e = self._estimator
+        seed = seed_from(e.random_state)
+        found = _core.greedy(
+            self._x, self._graph, self._net, e.n_components, "neighborhood", 1, None, seed, self._jobs
+        )
+        return self.tangents.frames_of(self._x, self._graph, found["embedding"])
 
     def _assemble(self, turns: Array) -> Solution:
         e, graph = self._estimator, self._graph

@@ -3,6 +3,7 @@
 
 use proptest::test_runner::{Config, RngSeed};
 
+mod anneal;
 mod charts;
 mod clouds;
 mod embed;

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unbend::Monitor;
 use unbend::charts::{self, Atlas, Kept};
-use unbend::embed::align::{self, Aligned, Connection, Tree};
+use unbend::embed::align::{self, Aligned, AnnealParams, Connection, Tree};
 use unbend::embed::{frames_of, place};
 
 use crate::array::{Graph, Matrix, points};
@@ -116,9 +116,42 @@ impl Alignment {
         let vectors = vectors.as_slice()?;
         let aligned = run_reporting(py, self.n_jobs, progress, |m: &dyn Monitor| {
             let turns = align::round(&self.connection, vectors, m)?;
-            self.connection.settle(turns, sweep, m)
+            self.connection.finish(turns, sweep, m)
         })?;
         to_dict(py, aligned)
+    }
+
+    /// Frames annealed from `start`, or from random ones.
+    #[pyo3(signature = (start, seed, progress=None, *, acceptance=None, accepted=None, tried=None, cooling=None, anew=None,
+        enough=None, rounds=None))]
+    fn anneal<'py>(
+        &self,
+        py: Python<'py>,
+        start: Option<PyReadonlyArray1<'py, f64>>,
+        seed: u64,
+        progress: Progress,
+        acceptance: Option<f64>,
+        accepted: Option<usize>,
+        tried: Option<usize>,
+        cooling: Option<f64>,
+        anew: Option<f64>,
+        enough: Option<f64>,
+        rounds: Option<usize>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
+        let usual = AnnealParams::default();
+        let params = AnnealParams {
+            seed,
+            acceptance: acceptance.unwrap_or(usual.acceptance),
+            accepted: accepted.unwrap_or(usual.accepted),
+            tried: tried.unwrap_or(usual.tried),
+            cooling: cooling.unwrap_or(usual.cooling),
+            anew: anew.unwrap_or(usual.anew),
+            enough: enough.unwrap_or(usual.enough),
+            rounds: rounds.unwrap_or(usual.rounds),
+        };
+        let work = |m: &dyn Monitor| align::anneal(&self.connection, start, &params, m);
+        to_dict(py, run_reporting(py, self.n_jobs, progress, work)?)
     }
 
     /// The connection matrix: row pointer, indices and blocks, row after row.

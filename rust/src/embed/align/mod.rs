@@ -4,6 +4,7 @@
 //! f = sum over i and its neighbours j of |A_i - A_j|^2 = sum of 2 d - 2 tr(O_i' P_i'P_j O_j): all that it takes of the
 //! data are the products P_i'P_j on the edges of the graph, which are d x d whatever the dimension of the data.
 
+mod anneal;
 mod spectral;
 mod tree;
 
@@ -18,6 +19,7 @@ use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
 
+pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
 pub use tree::{Tree, open_edges, tree};
 
@@ -152,6 +154,13 @@ impl Connection {
 
     /// The largest set of points that aligned neighbours connect, marked.
     pub fn largest_cluster(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<bool>> {
+        let (label, sizes) = self.clusters(turns, monitor)?;
+        let largest = (0..sizes.len()).fold(0, |top, c| if sizes[c] > sizes[top] { c } else { top });
+        Ok(label.into_iter().map(|c| c as usize == largest).collect())
+    }
+
+    /// The cluster of every point, numbered by their first points, and the sizes of all clusters.
+    fn clusters(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<usize>)> {
         let n = self.graph.len();
         let (mut label, mut count) = (vec![u32::MAX; n], 0);
         let (mut queue, mut sizes, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
@@ -178,12 +187,11 @@ impl Connection {
             sizes.push(size);
             count += 1;
         }
-        let largest = (0..sizes.len()).fold(0, |top, c| if sizes[c] > sizes[top] { c } else { top });
-        Ok(label.into_iter().map(|c| c as usize == largest).collect())
+        Ok((label, sizes))
     }
 
     /// Settles frames by sweeps, if wanted, and says how well they are aligned.
-    pub fn settle(&self, mut turns: Vec<f64>, sweep: bool, monitor: &dyn Monitor) -> Result<Aligned> {
+    pub fn finish(&self, mut turns: Vec<f64>, sweep: bool, monitor: &dyn Monitor) -> Result<Aligned> {
         self.check_turns(&turns)?;
         let trace = if sweep { self.sweep(&mut turns, monitor)? } else { vec![] };
         self.judge(turns, trace, monitor)

@@ -35,7 +35,7 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     let mut edges = Edges::new(connection, atlas, monitor)?;
     edges.sort(monitor)?;
     let forest = edges.forest(connection.graph().len(), monitor)?;
-    let aligned = connection.settle(carry(connection, &forest.graph, monitor)?, true, monitor)?;
+    let aligned = connection.finish(carry(connection, &forest.graph, monitor)?, true, monitor)?;
     Ok(Tree { aligned, reflecting: forest.reflecting })
 }
 
