@@ -14,6 +14,8 @@ _Progress = Callable[[str, int, int], bool | None]
 _Sample = tuple[_Array, _Array]
 
 __all__ = [
+    "Alignment",
+    "Net",
     "Multigrid",
     "Refiner",
     "Stopped",
@@ -41,6 +43,7 @@ __all__ = [
     "swiss_roll",
     "swiss_roll_wittman",
     "symmetrized",
+    "tangent_scale",
     "three_peaks",
     "within",
 ]
@@ -75,6 +78,7 @@ class Multigrid:
     def cycle(self, y: _Array, d: int) -> _Array: ...
     def sizes(self) -> list[int]: ...
 
+@final
 class Net:
     def __new__(
         cls,
@@ -86,6 +90,7 @@ class Net:
         progress: _Progress | None = None,
     ) -> Net: ...
 
+@final
 class Alignment:
     def __new__(
         cls,
@@ -97,9 +102,7 @@ class Alignment:
         progress: _Progress | None = None,
     ) -> Alignment: ...
     def tree(self, x: _Matrix, graph: _Graph, progress: _Progress | None = None) -> dict[str, Any]: ...
-    def round(
-        self, vectors: _Array, sweep: bool, progress: _Progress | None = None
-    ) -> dict[str, Any]: ...
+    def round(self, vectors: _Array, sweep: bool, progress: _Progress | None = None) -> dict[str, Any]: ...
     def anneal(
         self,
         start: _Array | None,

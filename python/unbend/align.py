@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 from typing import Any, Literal, get_args
@@ -35,10 +34,7 @@ ANNEALING: dict[str, type] = {
     "enough": float,
     "rounds": int,
 }
-"""What can be set of the annealing besides its start: the share of worsening moves accepted at first (0.5); how
-many accepted (100) or tried moves (500) of each point end a stage; the factor on the temperature after it (0.97); the
-share of moves that draw a frame anew (0.5); which share of points in the largest cluster is enough (0.99), and how
-often what is outside is annealed again (5)."""
+"""What can be set of the annealing besides its start."""
 
 CHEAP = 20_000
 """Up to so many points "auto" tries the connection matrix as well."""
@@ -386,9 +382,7 @@ class _Task:
             raise _core.Stopped
 
 
-def _connection_vectors(
-    tangents: _core.Alignment, turns: Array, estimator: ProcrustesAlignment
-) -> Array:
+def _connection_vectors(tangents: _core.Alignment, turns: Array, estimator: ProcrustesAlignment) -> Array:
     """Return the top d eigenvectors of the connection matrix of every component, d rows for each point.
 
     Where a component is too small for an iterative solver, the frames known already are as good.

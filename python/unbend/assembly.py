@@ -124,7 +124,8 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     More gain nothing with vectors of this length, and while they wait for each other they keep those of
     the core from running.
     """
-    return _blas().limit(limits=1, user_api="blas")
+    context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return context
 
 
 @cache

@@ -385,7 +385,9 @@ def _embed_record(model: _Embedding, options: argparse.Namespace) -> dict[str, A
 
 def _alignment_record(model: Any) -> dict[str, Any]:
     if chosen := getattr(model, "alignment_", None):
-        traces = {name: {k: v for k, v in trace.items() if k != "trace"} for name, trace in model.trace_.items()}
+        traces = {
+            name: {k: v for k, v in trace.items() if k != "trace"} for name, trace in model.trace_.items()
+        }
         return {
             "alignment": chosen,
             "alignments": traces,

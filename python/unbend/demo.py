@@ -99,7 +99,7 @@ WAYS = (
     Way("PCA", "PCA: a shadow", pca),
     Way("unit square", "unit square: both sides normalised", unit_square),
 )
-"""What the demo compares, in the order of its table; the second and third get the wide places in the picture."""
+"""What the demo compares, in the order of its table; the second and third get the wide places."""
 
 
 def run(n: int = 100_000, folder: str | Path = "demo", *, echo: Echo = print) -> Path | None:

@@ -159,7 +159,9 @@ def test_arrays_of_any_kind(kind):
     else:
         other = x.copy()
         other.flags.writeable = False
-    np.testing.assert_allclose(psa(other, n_neighbors=8).embedding_, psa(x, n_neighbors=8).embedding_, atol=1e-9)
+    np.testing.assert_allclose(
+        psa(other, n_neighbors=8).embedding_, psa(x, n_neighbors=8).embedding_, atol=1e-9
+    )
 
 
 # What cannot be laid flat
@@ -267,7 +269,10 @@ def test_ragged_neighbourhoods():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alignment": "fast"}, "alignment = 'fast' is unknown: use one of 'auto', 'tree', 'spectral', 'anneal'"),
+        (
+            {"alignment": "fast"},
+            "alignment = 'fast' is unknown: use one of 'auto', 'tree', 'spectral', 'anneal'",
+        ),
         ({"solve_tol": -1}, "solve_tol = -1 is out of range"),
         ({"overlap_penalty": float("nan")}, "overlap_penalty = nan is out of range"),
         ({"n_components": 4}, "n_components = 4 exceeds the 3 dimensions"),

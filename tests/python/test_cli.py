@@ -381,7 +381,13 @@ def test_embed_json(run, folder, place):
     assert (code, err) == (0, "")
     record, gp = json.loads(out), embed(np.load(folder / "x.npy"))
     assert {name: record[name] for name in gp.faithfulness_.to_dict()} == gp.faithfulness_.to_dict()
-    assert set(record["seconds"]) - {"charts"} == {"neighbours", "tangents", "greedy", "refine", "faithfulness"}
+    assert set(record["seconds"]) - {"charts"} == {
+        "neighbours",
+        "tangents",
+        "greedy",
+        "refine",
+        "faithfulness",
+    }
     assert record["refine_status"] == gp.refinement_.status
     assert (record["method"], record["n_neighbors"], record["n_components"]) == ("gp", 12, 2)
     assert record["n_connected_components"] == 1
