@@ -43,7 +43,7 @@ const LARGEST_SCALE_OF_WIDE: usize = 32;
 const LARGEST_SHARE: usize = 4;
 
 /// A tangent is steady when those of two halves of its points lie this close: in radians, about.
-const STEADY: f64 = 0.05;
+const STEADY: f64 = 0.035;
 
 /// The data have dimension d at a scale where the variance in the next direction is below this share of the least in the
 /// tangent, and noise is why they have not at a smaller one if that share has fallen by this factor since.
