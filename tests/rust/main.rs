@@ -3,6 +3,8 @@
 
 use proptest::test_runner::{Config, RngSeed};
 
+mod align;
+mod assemble;
 mod charts;
 mod clouds;
 mod embed;
@@ -15,6 +17,9 @@ mod monitor;
 mod multigrid;
 mod naive;
 mod neighbors;
+mod net;
+mod one_sided;
+mod shapes;
 mod overlap;
 mod parallel;
 mod points;
