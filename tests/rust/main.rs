@@ -18,12 +18,11 @@ mod multigrid;
 mod naive;
 mod neighbors;
 mod net;
-mod one_sided;
-mod shapes;
 mod overlap;
 mod parallel;
 mod points;
 mod refine;
+mod shapes;
 mod synthetic;
 
 /// As many cases, the same in every run.

@@ -126,6 +126,17 @@ impl<'a, 'p> Atlas<'a, 'p> {
         kept: &'a Kept,
     ) -> Result<Self> {
         let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
+        let (left_len, right_len) = match &kept.0 {
+            Form::Bases(bases) => (bases.len(), points.len() * points.dim() * n_components),
+            Form::Charts { flat, .. } => {
+                (flat.len(), points.len() * (neighborhoods.largest() + 1) * n_components)
+            }
+            Form::Whole => (0, 0),
+        };
+        if left_len != right_len {
+            let (left, right) = ("what an atlas kept", "the tangents of this data and graph");
+            return Err(Error::LengthMismatch { left, left_len, right, right_len });
+        }
         atlas.form = Cow::Borrowed(&kept.0);
         Ok(atlas)
     }
