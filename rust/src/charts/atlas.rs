@@ -6,7 +6,7 @@ use super::gram::Gram;
 use super::local::Local;
 use super::net::{Mean, Net};
 use super::tangent::{Tangent, check_components, check_lengths, members};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{column, first, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
