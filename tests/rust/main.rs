@@ -3,7 +3,9 @@
 
 use proptest::test_runner::{Config, RngSeed};
 
+mod align;
 mod anneal;
+mod assemble;
 mod charts;
 mod clouds;
 mod embed;
@@ -16,10 +18,12 @@ mod monitor;
 mod multigrid;
 mod naive;
 mod neighbors;
+mod net;
 mod overlap;
 mod parallel;
 mod points;
 mod refine;
+mod shapes;
 mod synthetic;
 
 /// As many cases, the same in every run.

@@ -483,3 +483,9 @@ pub fn frames(
     }
     (sides, objective / weights.len() as f64, decided)
 }
+
+/// f of eq. 9 for the frames A_i.
+pub fn eq_9(frames: &[DMatrix<f64>], graph: &[Vec<u32>]) -> f64 {
+    let pairs = graph.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |&j| (i, j as usize)));
+    pairs.map(|(i, j)| (&frames[i] - &frames[j]).norm_squared()).sum()
+}

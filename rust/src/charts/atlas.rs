@@ -6,7 +6,7 @@ use super::gram::Gram;
 use super::local::Local;
 use super::net::{Mean, Net};
 use super::tangent::{Tangent, check_components, check_lengths, members};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{column, first, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
@@ -126,6 +126,17 @@ impl<'a, 'p> Atlas<'a, 'p> {
         kept: &'a Kept,
     ) -> Result<Self> {
         let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
+        let (left_len, right_len) = match &kept.0 {
+            Form::Bases(bases) => (bases.len(), points.len() * points.dim() * n_components),
+            Form::Charts { flat, .. } => {
+                (flat.len(), points.len() * (neighborhoods.largest() + 1) * n_components)
+            }
+            Form::Whole => (0, 0),
+        };
+        if left_len != right_len {
+            let (left, right) = ("what an atlas kept", "the tangents of this data and graph");
+            return Err(Error::LengthMismatch { left, left_len, right, right_len });
+        }
         atlas.form = Cow::Borrowed(&kept.0);
         Ok(atlas)
     }

@@ -22,6 +22,16 @@ impl Refiner {
     pub fn sides(&self, atlas: &Atlas, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
         self.check_graph(graph)?;
+        self.check_components(d)?;
+        if turns.len() != graph.len() * d * d {
+            let (left, right) = ("the frames", "the points, times d^2,");
+            return Err(Error::LengthMismatch {
+                left,
+                left_len: turns.len(),
+                right,
+                right_len: graph.len() * d * d,
+            });
+        }
         let mut targets = vec![0.0; (graph.indices().len() + graph.len()) * d];
         split(&mut targets, graph, d).into_par_iter().enumerate().try_for_each(|(c, mut chunk)| {
             monitor.check()?;

@@ -206,6 +206,15 @@ impl Refiner {
         }
     }
 
+    /// Whether tangents have the dimension of what is refined.
+    pub(super) fn check_components(&self, d: usize) -> Result<()> {
+        if d == self.n_components {
+            return Ok(());
+        }
+        let (left, right) = ("the tangents", "the embedding that is refined");
+        Err(Error::DimensionMismatch { left, left_dim: d, right, right_dim: self.n_components })
+    }
+
     /// w_i H X_i A_i for the neighbourhoods from `start` on; the sum of w_i G.
     fn lay_out(
         &self,

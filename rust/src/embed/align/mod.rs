@@ -32,6 +32,9 @@ const ALIGNED: f64 = 0.866;
 const SETTLED: f64 = 1e-4;
 const SWEEPS: usize = 200;
 
+/// Or when what one gains is rounding, as a share of what f could be: flat data have nothing to settle.
+const ROUNDING: f64 = 1e-14;
+
 /// Sites between two looks at the monitor.
 const SITES: usize = 4096;
 
@@ -137,9 +140,13 @@ impl Connection {
             self.pull(i, turns, first(pull, size));
             dot(&turns[i * size..][..size], &pull[..size])
         })?;
+        Ok((self.most() - shares.iter().sum::<f64>()).max(0.0))
+    }
+
+    /// f where the frames of neighbours are orthogonal to each other: d for each edge and end.
+    fn most(&self) -> f64 {
         let terms: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
-        let most = (self.n_components as u64 * terms) as f64;
-        Ok((most - shares.iter().sum::<f64>()).max(0.0))
+        (self.n_components as u64 * terms) as f64
     }
 
     /// Whether the frames of `i` and `j` are as close as a rotation can bring them.
@@ -215,7 +222,7 @@ impl Connection {
     /// sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours.
     pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let mut f = self.f(turns, monitor)?;
-        let mut trace = vec![f];
+        let (mut trace, rounding) = (vec![f], ROUNDING * self.most());
         for done in 0..SWEEPS {
             monitor.progress(STAGE, done, SWEEPS);
             let gain = match self.n_components {
@@ -225,7 +232,7 @@ impl Connection {
             };
             f = (f - gain).max(0.0);
             trace.push(f);
-            if gain <= SETTLED * f {
+            if gain <= rounding.max(SETTLED * f) {
                 break;
             }
         }

@@ -20,6 +20,14 @@ const RESIDUAL_SHARE: f64 = 1e-3;
 /// Tangents whose largest angle has at least this cosine leave no doubt about a reflection.
 const SURE: f64 = 0.7;
 
+/// Of a surface sampled well enough to say that it has one side at least this share of the edges leave no doubt: sheets
+/// that the graph confuses, noise wider than its tangents, clouds have reflections too, but stay below.
+const KNOWN: f64 = 0.95;
+
+/// The seam of a one-sided surface of m points cuts a number of edges that grows like m^(1 - 1/d). Fewer than this factor
+/// times that are single wrong edges.
+const SEAM: f64 = 0.1;
+
 /// What the edges say of the surface.
 #[derive(Debug, Clone)]
 pub struct Tree {
@@ -28,15 +36,20 @@ pub struct Tree {
     /// Edges that leave no doubt and say that the surface has only one side: closing the loop over the tree through such
     /// an edge is a reflection.
     pub reflecting: Vec<(u32, u32)>,
+    /// Whether they are enough for a seam: some component has at least `SEAM` m^(1 - 1/d) of them among m points, and
+    /// tangents as good as `KNOWN`. Their share of all edges would not do: a seam is one dimension less than its surface,
+    /// so that the share falls to nothing as points become more. A curve has no seam.
+    pub one_sided: bool,
 }
 
 /// Aligns the frames of `connection`, which is that of `atlas`.
 pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Result<Tree> {
     let mut edges = Edges::new(connection, atlas, monitor)?;
     edges.sort(monitor)?;
-    let forest = edges.forest(connection.graph().len(), monitor)?;
+    let mut forest = edges.forest(connection.graph().len(), monitor)?;
+    let one_sided = edges.have_seam(&mut forest, connection.n_components());
     let aligned = connection.finish(carry(connection, &forest.graph, monitor)?, true, monitor)?;
-    Ok(Tree { aligned, reflecting: forest.reflecting })
+    Ok(Tree { aligned, reflecting: forest.reflecting, one_sided })
 }
 
 /// Every undirected edge once.
@@ -96,13 +109,48 @@ impl Edges {
                 Joined::Before { .. } => {}
             }
         }
-        Ok(Forest { graph: undirected(n, &kept), reflecting })
+        Ok(Forest { graph: undirected(n, &kept), reflecting, sides })
+    }
+
+    /// Whether the reflecting edges of some component are a seam.
+    fn have_seam(&self, forest: &mut Forest, d: usize) -> bool {
+        if forest.reflecting.is_empty() || d == 1 {
+            return false;
+        }
+        let n = forest.graph.len();
+        let roots: Vec<usize> = (0..n as u32).map(|i| forest.sides.find(i).0 as usize).collect();
+        let mut counts = vec![Counts::default(); n];
+        roots.iter().for_each(|&root| counts[root].points += 1);
+        forest.reflecting.iter().for_each(|&(i, _)| counts[roots[i as usize]].reflecting += 1);
+        for (&(i, _), &(cosine, _)) in self.ends.iter().zip(&self.agreement) {
+            let count = &mut counts[roots[i as usize]];
+            count.edges += 1;
+            count.sure += usize::from(f64::from(cosine) >= SURE);
+        }
+        counts.iter().any(|count| count.is_seam(d))
+    }
+}
+
+/// What there is in one component.
+#[derive(Debug, Default, Clone)]
+struct Counts {
+    points: usize,
+    edges: usize,
+    sure: usize,
+    reflecting: usize,
+}
+
+impl Counts {
+    fn is_seam(&self, d: usize) -> bool {
+        let least = SEAM * (self.points as f64).powf(1.0 - 1.0 / d as f64);
+        self.reflecting as f64 >= least.max(1.0) && self.sure as f64 >= KNOWN * self.edges as f64
     }
 }
 
 struct Forest {
     graph: Neighborhoods<'static>,
     reflecting: Vec<(u32, u32)>,
+    sides: Sides,
 }
 
 /// The share of every neighbourhood that lies outside its tangent.
