@@ -161,7 +161,7 @@ proptest! {
             let plain = naive::eq_9(&frames(atlas, &x, &turns), &naive::rows(&graph));
             assert!((trace[trace.len() - 1] - plain).abs() <= 1e-11 * most.max(1.0));
             assert_orthonormal(&turns, d, "swept");
-            let Aligned { f, trace, turns: same, .. } = c.settle(start, true, &Unmonitored).unwrap();
+            let Aligned { f, trace, turns: same, .. } = c.finish(start, true, &Unmonitored).unwrap();
             assert!(same == turns && f == trace[trace.len() - 1] && f == c.f(&turns, &Unmonitored).unwrap());
         });
     }
@@ -424,7 +424,7 @@ fn frames_of_other_data_are_refused() {
         right: "the points, times d^2,",
         right_len: 120,
     };
-    assert_eq!(c.settle(wrong.clone(), true, &Unmonitored).unwrap_err(), expected);
+    assert_eq!(c.finish(wrong.clone(), true, &Unmonitored).unwrap_err(), expected);
     assert_eq!(open_edges(&c, &wrong, &Unmonitored).unwrap_err(), expected);
     assert_eq!(round(&c, &wrong, &Unmonitored).unwrap_err(), expected);
     let mut bad = random_turns(30, 2, 81);

@@ -256,7 +256,7 @@ fn a_stop_is_obeyed() {
         ("tree", Box::new(|m| tree(&connection, &atlas, m).map(|_| ()))),
         ("f", Box::new(|m| connection.f(&turns, m).map(|_| ()))),
         ("sweep", Box::new(|m| connection.sweep(&mut mixed.clone(), m).map(|_| ()))),
-        ("settle", Box::new(|m| connection.settle(mixed.clone(), true, m).map(|_| ()))),
+        ("finish", Box::new(|m| connection.finish(mixed.clone(), true, m).map(|_| ()))),
         ("largest cluster", Box::new(|m| connection.largest_cluster(&turns, m).map(|_| ()))),
         ("open edges", Box::new(|m| open_edges(&connection, &turns, m).map(|_| ()))),
         ("blocks", Box::new(|m| blocks(&connection, m).map(|_| ()))),
