@@ -83,7 +83,7 @@ def caption(name, outcome):
 def data(axes, sample):
     axes.scatter(*sample.x.T, **ink(sample), depthshade=False)
     axes.view_init(*VIEWS[sample.name])
-    axes.set_box_aspect(np.ptp(sample.x, axis=0), zoom=1.35)
+    axes.set_box_aspect(np.ptp(sample.x, axis=0), zoom=1.1 if sample.name == "Cylinder" else 1.35)
     axes.set_axis_off()
     axes.set_title("data", fontsize=11)
 
@@ -94,7 +94,9 @@ def panel(axes, sample, outcome, title):
     axes.set_yticks([])
     for side in axes.spines.values():
         side.set_color("0.85")
-    if outcome.y is not None:
+    if outcome.y is None:
+        axes.text(0.5, 0.5, "no embedding", transform=axes.transAxes, ha="center", color="0.5")
+    else:
         axes.scatter(*upright(outcome.y).T, **ink(sample))
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.06)
@@ -121,8 +123,11 @@ def paths(sample, outcome):
     figure.suptitle(f"{title}, $R_N$ {outcome.m.r_n:.3f}", fontsize=13, y=0.975)
     axes = figure.add_axes((0.03, 0.19, 0.94, 0.58))
     axes.scatter(*y[:, :2].T, s=5, c="0.75", linewidths=0)
+    axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
-    for axis, colour, height in ((0, "tab:blue", 0.78), (1, "tab:orange", 0.03)):
+    order = "above: blue, from left to right;  below: orange, from bottom to top"
+    figure.text(0.5, 0.755, order, ha="center", fontsize=9, color="0.4")
+    for axis, colour, height in ((0, "tab:blue", 0.785), (1, "tab:orange", 0.03)):
         walk = along(y, axis)
         axes.plot(*y[walk, :2].T, "s-", color=colour, ms=6, lw=1.3, mec="white")
         strip(figure, sample, walk, colour, height)
@@ -133,7 +138,8 @@ def along(y, axis):
     """Points from one end of an axis to the other, each near the next in the embedding."""
     import unbend as ub
 
-    low, high = (int(np.argsort(y[:, axis])[round(share * (len(y) - 1))]) for share in (0.02, 0.98))
+    central = np.argsort(abs(y[:, 1 - axis] - np.median(y[:, 1 - axis])))[: len(y) // 3]
+    low, high = ends(central[np.argsort(y[central, axis])])
     graph = ub.neighborhoods(y, SHOWN).to_graph()
     _, before = shortest_path(graph, directed=False, indices=low, return_predecessors=True)
     walk = [high]
@@ -141,6 +147,11 @@ def along(y, axis):
         walk.append(int(before[walk[-1]]))
     chosen = np.linspace(0, len(walk) - 1, min(IMAGES, len(walk))).round().astype(int)
     return [walk[i] for i in chosen[::-1]]
+
+
+def ends(ordered):
+    """The first and the last but for the outermost hundredth."""
+    return (int(ordered[round(share * (len(ordered) - 1))]) for share in (0.01, 0.99))
 
 
 def strip(figure, sample, walk, colour, height):

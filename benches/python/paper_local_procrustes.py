@@ -208,9 +208,18 @@ def peers(threads):
 
     def linear(method):
         settings = {"method": method, "random_state": 0, "n_jobs": threads}
-        return lambda sample, k: LocallyLinearEmbedding(
-            n_neighbors=k, n_components=sample.d, **settings
-        ).fit_transform(sample.x)
+
+        def embed(sample, k):
+            wanted = {"n_neighbors": k, "n_components": sample.d, **settings}
+            try:
+                return LocallyLinearEmbedding(**wanted).fit_transform(sample.x)
+            except (ValueError, RuntimeError) as error:
+                if "eigen_solver='dense'" not in str(error) and "singular" not in str(error):
+                    raise
+                warnings.warn("ARPACK failed, the dense solver is used", RuntimeWarning, stacklevel=2)
+                return LocallyLinearEmbedding(eigen_solver="dense", **wanted).fit_transform(sample.x)
+
+        return embed
 
     def isomap(sample, k):
         return Isomap(n_neighbors=k, n_components=sample.d, n_jobs=threads).fit_transform(sample.x)
