@@ -21,7 +21,7 @@ from .progress import Callback, Watch
 __all__ = ["NotFlatWarning", "ProcrustesAlignment"]
 
 Array = npt.NDArray[np.float64]
-Method = Literal["auto", "tree", "spectral", "anneal"]
+Method = Literal["auto", "tree", "spectral", "projection", "anneal"]
 
 STARTS = ("random", "tree", "greedy")
 
@@ -39,12 +39,11 @@ ANNEALING: dict[str, type] = {
 CHEAP = 20_000
 """Up to so many points "auto" tries the connection matrix as well."""
 
-SEAM = 0.002
-"""Above this share of edges that would reflect what goes round through them the surface has one side; below, it is
-likelier that single edges are wrong."""
-
 SMALLEST = 50
 """Components of fewer points are left to the tree."""
+
+SUSPICIOUS = 2.0
+"""Above this multiple of its bound R_N is a reason to look at the overlap."""
 
 TORN = 0.05
 """Above this share of points with distant neighbours in the embedding the user is warned."""
@@ -81,7 +80,7 @@ class ProcrustesAlignment(_Embedding):
         Dimension d of the embedding.
     n_neighbors : int, default 12
         How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
-    alignment : {"tree", "spectral", "anneal", "auto"}
+    alignment : {"tree", "spectral", "projection", "anneal", "auto"}
         How tangents are aligned. "tree": along the spanning tree of the neighbours whose tangents agree
         best, then by sweeps. "spectral": by the top eigenvectors of the connection matrix; good for compact
         curved surfaces, wrong for long ones. "anneal": the paper's simulated annealing; slow. "auto": the
@@ -239,7 +238,7 @@ class ProcrustesAlignment(_Embedding):
 
     def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
         task = _Task(self, x, net, watch)
-        self.orientable_ = len(task.reflecting) <= SEAM * len(self.neighborhoods_.indices)
+        self.orientable_ = not task.one_sided
         tried = {name: task.embed(name) for name in self._methods(len(x))}
         self.alignment_ = min(tried, key=lambda name: task.score(tried[name]))
         found = tried[self.alignment_]
@@ -257,7 +256,7 @@ class ProcrustesAlignment(_Embedding):
     def _methods(self, n: int) -> tuple[str, ...]:
         if self.alignment != "auto":
             return (self.alignment,)
-        return ("tree", "spectral") if n <= CHEAP else ("tree",)
+        return ("tree", "spectral", "projection") if n <= CHEAP else ("tree", "projection")
 
     def _warn_of_residual(self, trace: dict[str, Any]) -> None:
         warnings.warn(
@@ -278,12 +277,12 @@ class ProcrustesAlignment(_Embedding):
         """Return why the embedding cannot be trusted as a whole, if it cannot."""
         if not self.orientable_:
             return "the surface has only one side"
-        if len(self.loops_) <= SEAM * len(self.neighborhoods_.indices):
-            return None  # everything closes: no need to look further
-        overlap = self.faithfulness_.overlap
-        if overlap <= TORN:
+        m = self.faithfulness_
+        if m.r_n <= SUSPICIOUS * m.lower_bound + 1e-3 and not len(self.loops_):
+            return None  # no need to look further
+        if m.overlap <= TORN:
             return None
-        return f"{len(self.loops_):,} loops do not close, and {overlap:.0%} of what lies close is distant"
+        return f"{len(self.loops_):,} loops do not close, and {m.overlap:.0%} of what lies close is distant"
 
 
 class _Candidate:
@@ -307,7 +306,8 @@ class _Task:
                 x, self._graph, net, estimator.n_components, self._jobs, progress=watch.progress
             )
             self._tree = self.tangents.tree(x, self._graph, progress=watch.progress)
-        self.reflecting = self._tree.pop("reflecting").reshape(-1, 2)
+        self.one_sided: bool = self._tree.pop("one_sided")
+        del self._tree["reflecting"]
 
     def embed(self, method: str) -> _Candidate:
         """Align the tangents, and find the embedding that fits them best."""
@@ -340,6 +340,9 @@ class _Task:
         if method == "spectral":
             vectors = _connection_vectors(self.tangents, self._tree["turns"], self._estimator)
             return self.tangents.round(vectors, True, progress=self._watch.progress)
+        if method == "projection":
+            turns = self.tangents.frames_of(self._x, self._graph, self._projected())
+            return self.tangents.finish(turns, False)
         if method == "anneal":
             return self._anneal()
         return dict(self._tree)
@@ -350,6 +353,13 @@ class _Task:
         kind, seed = settings.pop("start", "random"), seed_from(e.random_state)
         start = {"random": lambda: None, "tree": lambda: self._tree["turns"], "greedy": self._greedy_turns}
         return self.tangents.anneal(start[kind](), seed, progress=self._watch.progress, **settings)
+
+    def _projected(self) -> Array:
+        """Return the shadow of the data on their principal directions."""
+        mean = self._x.mean(axis=0, dtype=np.float64)
+        centred = self._x - mean
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        return (centred @ directions[:, -self._estimator.n_components :]).ravel()
 
     def _greedy_turns(self) -> Array:
         """Return the frames of a greedy embedding."""

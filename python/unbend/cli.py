@@ -235,7 +235,7 @@ def _add_embed(commands: Any) -> None:
     parser.add_argument("--init", type=int, default=4, metavar="N", help="gp: starts; the best is kept (4)")
     parser.add_argument(
         "--alignment",
-        choices=["tree", "spectral", "anneal", "auto"],
+        choices=["tree", "spectral", "projection", "anneal", "auto"],
         default="tree",
         help="psa: how tangents are aligned (tree)",
     )

@@ -215,7 +215,7 @@ def test_auto_keeps_the_better_one():
     x, _ = ub.datasets.cylinder(800, random_state=0)
     found = psa(x, alignment="auto", refine=None)
     scores = {name: trace["r_n"] + trace["overlap"] for name, trace in found.trace_.items()}
-    assert set(scores) == {"tree", "spectral"}
+    assert set(scores) == {"tree", "spectral", "projection"}
     assert found.alignment_ == min(scores, key=scores.get)
     alone = psa(x, alignment=found.alignment_, refine=None)
     np.testing.assert_array_equal(alone.embedding_, found.embedding_)
@@ -271,7 +271,7 @@ def test_ragged_neighbourhoods():
     [
         (
             {"alignment": "fast"},
-            "alignment = 'fast' is unknown: use one of 'auto', 'tree', 'spectral', 'anneal'",
+            "alignment = 'fast' is unknown: use one of 'auto', 'tree', 'spectral', 'projection', 'anneal'",
         ),
         ({"solve_tol": -1}, "solve_tol = -1 is out of range"),
         ({"overlap_penalty": float("nan")}, "overlap_penalty = nan is out of range"),

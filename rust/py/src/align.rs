@@ -123,6 +123,17 @@ impl Alignment {
         to_dict(py, aligned)
     }
 
+    /// Frames settled by sweeps, if wanted.
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        turns: PyReadonlyArray1<'py, f64>,
+        sweep: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let turns = turns.as_slice()?.to_vec();
+        to_dict(py, run(py, self.n_jobs, |m: &dyn Monitor| self.connection.finish(turns, sweep, m))?)
+    }
+
     /// Frames annealed from `start`, or from random ones.
     #[pyo3(signature = (start, seed, progress=None, *, acceptance=None, accepted=None, tried=None, cooling=None, anew=None,
         enough=None, rounds=None))]

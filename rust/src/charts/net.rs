@@ -32,12 +32,12 @@ const AT_ONCE: usize = 1 << 24;
 
 /// Neighbourhoods looked at for the choice of scale; of wide data fewer, for each costs more.
 const CENTERS: usize = 256;
-const CENTERS_OF_WIDE: usize = 32;
+const CENTERS_OF_WIDE: usize = 24;
 const WIDE: usize = 16;
 
 /// How often the largest scale tried holds the neighbours of the graph.
 const LARGEST_SCALE: usize = 1024;
-const LARGEST_SCALE_OF_WIDE: usize = 32;
+const LARGEST_SCALE_OF_WIDE: usize = 8;
 
 /// At most this share of all points.
 const LARGEST_SHARE: usize = 4;
@@ -49,6 +49,9 @@ const STEADY: f64 = 0.035;
 /// tangent, and noise is why they have not at a smaller one if that share has fallen by this factor since.
 const FLAT: f64 = 0.4;
 const FALLEN: f64 = 0.6;
+
+/// Where no scale is steady the steadiest will do, if it tilts by no more than this.
+const USABLE: f64 = 0.1;
 
 /// Scales that are looked at with one search.
 const SCALES_AT_ONCE: u32 = 3;
@@ -188,7 +191,8 @@ impl Mean {
 }
 
 /// From how many neighbours tangents should be found. Nothing if those of the graph do: because they are steady already,
-/// or because more would not help. Else the fewest of twice, four times as many and so on that are steady.
+/// or because more would not help. Else the fewest of twice, four times as many and so on that are steady; where none
+/// are before the surface bends or its sheets meet, those that are steadiest.
 ///
 /// Steady: the tangents of two halves of the points agree. That curvature keeps them from agreeing, or that the data
 /// have more dimensions than `n_components`, is told from noise by the local spectrum: the share of variance beyond the
@@ -209,11 +213,12 @@ pub fn tangent_scale(
     let own = |c: usize| members(neighborhoods, centers[c] as usize, true).collect();
     let base = Steadiness::of(points, d, centers.len(), own, monitor)?;
     let largest = (n / LARGEST_SHARE).min(k * if wide { LARGEST_SCALE_OF_WIDE } else { LARGEST_SCALE });
-    if d == q || base.holds() || largest < 2 * k {
+    if d == q || base.is_enough() || !base.beyond.is_finite() {
         return Ok(None);
     }
     let rows = copy(points, &centers);
     let asking = Points::new("X", rows.view(), monitor)?;
+    let mut choice = Choice { base, best: None };
     let mut scale = 2 * k;
     while scale <= largest {
         let most = (scale << (SCALES_AT_ONCE - 1)).min(largest) + 1;
@@ -221,14 +226,41 @@ pub fn tangent_scale(
         while scale < most {
             let list =
                 |c: usize| found.indices[c * most..][..scale + 1].iter().map(|&p| p as usize).collect();
-            let steadiness = Steadiness::of(points, d, centers.len(), list, monitor)?;
-            if steadiness.holds() {
-                return Ok((steadiness.beyond <= FALLEN * base.beyond).then_some(scale));
+            if choice.is_made(scale, Steadiness::of(points, d, centers.len(), list, monitor)?) {
+                return Ok(choice.scale());
             }
             scale *= 2;
         }
     }
-    Ok(None)
+    Ok(choice.scale())
+}
+
+/// The steadiest scale so far, going up.
+struct Choice {
+    /// Of the graph's own neighbourhoods.
+    base: Steadiness,
+    best: Option<(usize, Steadiness)>,
+}
+
+impl Choice {
+    /// Takes the next scale, and says whether larger ones need not be looked at.
+    fn is_made(&mut self, scale: usize, found: Steadiness) -> bool {
+        let worse = |best: &Steadiness| found.beyond > best.beyond || found.tilt2 > best.tilt2;
+        if self.best.as_ref().is_some_and(|(_, best)| worse(best)) {
+            return true;
+        }
+        let enough = found.is_enough();
+        if found.beyond <= FLAT {
+            self.best = Some((scale, found));
+        }
+        enough
+    }
+
+    fn scale(self) -> Option<usize> {
+        let noise =
+            |found: &Steadiness| found.beyond <= FALLEN * self.base.beyond && found.tilt2 <= USABLE * USABLE;
+        self.best.filter(|(_, best)| noise(best)).map(|(scale, _)| scale)
+    }
 }
 
 /// How well tangents are known at a scale: medians over neighbourhoods.
@@ -268,7 +300,7 @@ impl Steadiness {
         Ok(Steadiness { tilt2: median(&mut tilts), beyond: median(&mut shares) })
     }
 
-    fn holds(&self) -> bool {
+    fn is_enough(&self) -> bool {
         self.tilt2 <= STEADY * STEADY && self.beyond <= FLAT
     }
 }
