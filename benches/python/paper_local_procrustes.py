@@ -18,7 +18,6 @@ for Twos, where every rotation is the SVD of a 10 x 10 matrix, and the tangents 
 """
 
 import argparse
-import importlib
 import sys
 import time
 import warnings
@@ -115,7 +114,7 @@ def main():
     report = Report(options.markdown)
     report(machine(options.threads, ("unbend", "numpy", "scipy", "scikit-learn")))
     samples = [*synthetic(), *real(options.data, report)]
-    methods = chosen(options, report)
+    methods = chosen(options)
     found = {sample.name: run(sample, methods, sizes) for sample in samples}
     summary(samples, methods, sizes, found, report)
     for sample in samples:
@@ -166,21 +165,13 @@ def twos(arrays):
 # Methods -------------------------------------------------------------------------------------------------
 
 
-def chosen(options, report):
-    alignments = ["tree", "spectral", "auto"]
+def chosen(options):
+    alignments = ["tree", "spectral", "projection", "auto"]
     if options.anneal:
-        alignments += annealing(report)
+        alignments.append("anneal")
     refinements = {", default": {}} if options.quick else {", default": {}, "": LONG}
     methods = list(ours(alignments, refinements))
     return methods if options.quick else [*methods, *peers(options.threads)]
-
-
-def annealing(report):
-    """Name the alignment of the paper, unless the estimator does not know it yet."""
-    if hasattr(importlib.import_module("unbend.align"), "ANNEALING"):
-        return ["anneal"]
-    report('PSA by annealing is skipped: ub.ProcrustesAlignment has no alignment="anneal" yet.\n')
-    return []
 
 
 def ours(alignments, refinements):

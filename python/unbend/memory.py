@@ -30,7 +30,7 @@ EVERYWHERE, AVERAGED, NET_AT_ONCE = 64, 8, 2**24
 """Tangents from more neighbours are found at fewer points, some of them are averaged at every point, and so
 many of their neighbours are listed at once."""
 
-MUTUAL = 1.4
+MUTUAL = 1.2
 """Neighbours of a point in the undirected graph, for each one listed: measured."""
 
 EDGE_BYTES = 20
@@ -111,7 +111,7 @@ class Plan:
         if self.aligned:
             known = self._graph() | self._kept_net() | self._tangents() | self._connection()
             stages["alignment"] = known | self._tree()
-            stages["assembly"] = known | self._embedding() | self._refine() | self._multigrid()
+            stages["assembly"] = known | self._embedding() | self._assembly()
         else:
             stages["greedy"] = self._graph() | self._kept_net() | self._tangents() | self._starts()
         if self.refined:
@@ -154,8 +154,11 @@ class Plan:
     def _tree(self) -> dict[str, int]:
         return {"edges of the tree": EDGE_BYTES * int(MUTUAL * self.n * self.k) + REAL * self.n}
 
-    def _multigrid(self) -> dict[str, int]:
-        return {"multigrid": MULTIGRID_BYTES * self.n}
+    def _assembly(self) -> dict[str, int]:
+        refine = self._refine()
+        # The targets are summed before the system is solved.
+        most = max(refine.pop("targets of neighbourhoods"), refine.pop("vectors"))
+        return refine | {"multigrid": MULTIGRID_BYTES * self.n, "targets, then vectors": most}
 
     def _neighbours(self) -> dict[str, int]:
         k = self.k

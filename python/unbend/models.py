@@ -118,7 +118,7 @@ def _library_version() -> str:
 
 def _savable(value: Any) -> Any:
     """Return a parameter, or None where it is something that lives: a function, a generator."""
-    plain = value is None or isinstance(value, str | bool | numbers.Real | np.generic | np.ndarray)
+    plain = value is None or isinstance(value, str | bool | dict | numbers.Real | np.generic | np.ndarray)
     return value if plain else None
 
 

@@ -211,6 +211,27 @@ def test_a_hemisphere_is_not():
 
 
 @pytest.mark.filterwarnings("ignore::unbend.NotFlatWarning")
+def test_annealing():
+    x, _ = ub.datasets.hemisphere(400, random_state=0)
+    quick = {"tried": 60, "accepted": 20, "cooling": 0.9}
+    found = psa(x, alignment="anneal", annealing=quick, random_state=0)
+    again = psa(x, alignment="anneal", annealing=quick, random_state=0)
+    other = psa(x, alignment="anneal", annealing=quick, random_state=1)
+    np.testing.assert_array_equal(found.embedding_, again.embedding_)
+    assert not np.array_equal(found.embedding_, other.embedding_)
+    assert found.alignment_ == "anneal"
+    tree = psa(x).trace_["tree"]["f"]
+    for start in ("tree", "greedy"):
+        kept = {"start": start, "acceptance": 1e-3, **quick}
+        assert psa(x, alignment="anneal", annealing=kept, random_state=0).trace_["anneal"]["f"] <= 1.05 * tree
+
+
+def test_projection_is_the_shadow_of_flat_data():
+    x = np.random.default_rng(0).normal(size=(300, 2)) @ rotation(4)[:2]
+    assert disparity(x @ rotation(4)[:2].T, psa(x, alignment="projection").embedding_) < 1e-20
+
+
+@pytest.mark.filterwarnings("ignore::unbend.NotFlatWarning")
 def test_auto_keeps_the_better_one():
     x, _ = ub.datasets.cylinder(800, random_state=0)
     found = psa(x, alignment="auto", refine=None)
@@ -273,6 +294,10 @@ def test_ragged_neighbourhoods():
             {"alignment": "fast"},
             "alignment = 'fast' is unknown: use one of 'auto', 'tree', 'spectral', 'projection', 'anneal'",
         ),
+        ({"annealing": {"start": "cold"}}, r"annealing\['start'\] = 'cold' is unknown"),
+        ({"annealing": {"heat": 2}}, "annealing has no 'heat': it takes start, acceptance, accepted"),
+        ({"annealing": {"tried": 0}}, r"annealing\['tried'\] = 0 is too few"),
+        ({"alignment": "anneal", "annealing": {"cooling": 1.5}}, "cooling = 1.5 is out of range"),
         ({"solve_tol": -1}, "solve_tol = -1 is out of range"),
         ({"overlap_penalty": float("nan")}, "overlap_penalty = nan is out of range"),
         ({"n_components": 4}, "n_components = 4 exceeds the 3 dimensions"),

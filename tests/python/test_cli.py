@@ -330,6 +330,22 @@ def test_embed(run, folder, place):
     assert "  reading    " in out
 
 
+def test_embed_by_alignment(run, folder, place):
+    out = run("embed", "x.npy", "-o", place / "y.npy", "--method", "psa", "--save", place / "m.unbend")[1]
+    psa = ub.ProcrustesAlignment().fit(np.load(folder / "x.npy"))
+    np.testing.assert_array_equal(np.load(place / "y.npy"), psa.embedding_)
+    assert isinstance(ub.load(place / "m.unbend"), ub.ProcrustesAlignment)
+    text = " ".join(out.split())
+    assert "Procrustes subspaces alignment (tree), 12 neighbours each; global refinement, " in text
+    for stage in ("neighbours", "tangents", "alignment", "assembly", "together"):
+        assert number(out, stage) >= 0
+    code, out, err = run("embed", "x.npy", "-o", place / "z.npy", "--method", "psa", "--json")
+    record = json.loads(out)
+    assert (code, err, record["method"], record["alignment"]) == (0, "", "psa", "tree")
+    assert (record["orientable"], record["n_open_loops"]) == (True, 0)
+    assert record["alignments"]["tree"]["converged"]
+
+
 def test_embed_fits_a_narrow_terminal(run):
     out = run("embed", "x.npy", "-o", "flat.npy", "--save", "m", "--tangent-neighbors", 30, "--force")[1]
     assert max(map(len, out.splitlines())) <= 80

@@ -88,6 +88,19 @@ def same(a, b, name="model"):
 # What comes back
 
 
+@pytest.mark.filterwarnings("ignore::unbend.NotFlatWarning")
+@pytest.mark.parametrize("alignment", ["tree", "auto", "anneal"])
+def test_aligned_models_come_back(alignment, tmp_path):
+    annealing = {"start": "tree", "acceptance": 1e-3, "tried": 5, "rounds": 1}
+    model = ub.ProcrustesAlignment(
+        n_neighbors=10, alignment=alignment, annealing=annealing, random_state=0
+    ).fit(data())
+    again = ub.load(model.save(tmp_path / "model"))
+    same(model, again)
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.transform(NEW), model.transform(NEW))
+
+
 @pytest.mark.parametrize(
     "options",
     [
