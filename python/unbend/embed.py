@@ -393,7 +393,6 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 tol=self.refine_tol,
                 n_jobs=self.n_jobs,
                 _watch=watch,
-                _net=net,
             )
         self.n_iter_ = self.refinement_.n_iter
         return self.refinement_.embedding
@@ -478,8 +477,7 @@ class GreedyProcrustes(_Embedding):
     start : int, optional
         The point to begin from; random by default.
     refine : {"auto", "global", "pointwise", None}
-        How the embedding is refined; see :func:`unbend.refine`. "auto" is "global". Where tangents are from
-        more points than neighbourhoods hold, refinement stays along them.
+        How the embedding is refined; see :func:`unbend.refine`. "auto" is "global".
     objective : {"R_N", "R"}
         What refinement makes small.
     refine_max_iter : int, default 60

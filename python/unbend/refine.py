@@ -112,7 +112,6 @@ def refine(
     verbose: int = 0,
     n_jobs: int | None = None,
     _watch: Watch | None = None,
-    _net: _core.Net | None = None,
 ) -> Refinement:
     """Make an embedding, from any tool, more faithful: neighbourhoods moved and rotated, not stretched.
 
@@ -180,7 +179,7 @@ def refine(
     if rescale:
         start *= faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs).scale
     with watch.stage("refine"):
-        task = _Task(x, graph, start.shape[1], objective, thread_count(n_jobs), _net)
+        task = _Task(x, graph, start.shape[1], objective, thread_count(n_jobs))
         step = task.solve_globally if method == "global" else task.move_points
         with one_blas_thread():
             return _Run(task, start, steps, tol, max_time, watch, objective).run(step)
@@ -201,10 +200,10 @@ class _Task:
     """The two halves of a step: frames from the embedding, the embedding from the frames."""
 
     def __init__(
-        self, x: Matrix, graph: Neighborhoods, d: int, objective: str, n_jobs: int, net: _core.Net | None
+        self, x: Matrix, graph: Neighborhoods, d: int, objective: str, n_jobs: int
     ) -> None:
         self._x, self._graph, self._d = x, graph._graph, d
-        self._core = _core.Refiner(x, self._graph, d, objective, n_jobs, net)
+        self._core = _core.Refiner(x, self._graph, d, objective, n_jobs)
         self._multigrid: _core.Multigrid | None = None
         self._held = np.repeat(_positive(self._core.held()), d)
         self._diagonal = np.repeat(_positive(self._core.diagonal(self._graph)), d)

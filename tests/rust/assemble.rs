@@ -79,40 +79,6 @@ fn sides_are_the_dense_sum() {
 }
 
 #[test]
-fn refinement_along_tangents_knows_the_charts_only() {
-    for (q, d) in [(3, 2), (3, 1), (5, 3), (40, 2)] {
-        let (x, y) = (gaussian(80, q, 410), gaussian(80, d, 411));
-        let graph = nearest(&x, 9);
-        let rows = naive::rows(&graph);
-        with_atlases(&x, &graph, d, |atlas, form| {
-            let thetas = charts(&x, &graph, atlas);
-            for objective in OBJECTIVES {
-                let weight = |theta: &DMatrix<f64>| match objective {
-                    Objective::R => 1.0,
-                    Objective::RN => 1.0 / theta.norm_squared(),
-                };
-                let refiner = Refiner::along(atlas, objective, &Unmonitored).unwrap();
-                let found = refiner.frames(&points(&x), &points(&y), &graph, &Unmonitored).unwrap();
-                let (mut sides, mut value) = (DMatrix::zeros(80, d), 0.0);
-                for (i, theta) in thetas.iter().enumerate() {
-                    let members = naive::members(&rows, i, true);
-                    let images = naive::centered(&y, &members);
-                    let naive::Svd { u, v, .. } = naive::svd(&(theta.transpose() * &images));
-                    let turned = theta * (u * v.transpose()) * weight(theta);
-                    for (m, p) in members.into_iter().enumerate() {
-                        (0..d).for_each(|b| sides[(p, b)] += turned[(m, b)]);
-                    }
-                    value += weight(theta) * naive::procrustes(theta, &images) / 80.0;
-                    assert!((refiner.weights()[i] / weight(theta) - 1.0).abs() < 1e-9);
-                }
-                let (off, apart) = (largest_off(&found.sides, &sides), (found.objective / value - 1.0).abs());
-                assert!(off < 1e-8 && apart < 1e-9, "{q} to {d}, {form}, {objective:?}: {off:e}, {apart:e}");
-            }
-        });
-    }
-}
-
-#[test]
 fn frames_of_an_embedding_fit_it_best() {
     for (q, d) in [(1, 1), (2, 2), (3, 2), (5, 3), (6, 4), (40, 2)] {
         let (x, y) = (gaussian(60, q, 420), gaussian(60, d, 421));
@@ -294,7 +260,7 @@ fn threads_do_not_change_a_bit() {
         let net = Net::new(&points, 2, 100, 0, &Unmonitored).unwrap();
         let atlas = Atlas::new(&points, &graph, Some(&net), 2, &Unmonitored).unwrap();
         let connection = Connection::new(&atlas, &Unmonitored).unwrap();
-        let refiner = Refiner::along(&atlas, Objective::RN, &Unmonitored).unwrap();
+        let refiner = Refiner::new(&points, &graph, 2, Objective::RN, &Unmonitored).unwrap();
         let sides = refiner.sides(&atlas, &turns, &Unmonitored).unwrap();
         let frames = frames_of(&atlas, &y, &Unmonitored).unwrap();
         (sides, frames, place(&connection, &atlas, &turns, &Unmonitored).unwrap())

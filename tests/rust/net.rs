@@ -262,7 +262,6 @@ fn a_stop_is_obeyed() {
         ("blocks", Box::new(|m| blocks(&connection, m).map(|_| ()))),
         ("round", Box::new(|m| round(&connection, &mixed, m).map(|_| ()))),
         ("sides", Box::new(|m| refiner.sides(&atlas, &turns, m).map(|_| ()))),
-        ("along", Box::new(|m| Refiner::along(&atlas, Objective::RN, m).map(|_| ()))),
         ("frames", Box::new(|m| frames_of(&atlas, &y, m).map(|_| ()))),
         ("place", Box::new(|m| place(&connection, &atlas, &turns, m).map(|_| ()))),
     ];

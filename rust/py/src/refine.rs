@@ -6,10 +6,8 @@ use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use unbend::Monitor;
-use unbend::charts::Atlas;
 use unbend::embed::{self, Objective};
 
-use crate::align::Net;
 use crate::array::{Graph, Matrix, points};
 use crate::error::to_python;
 use crate::run::{pool, run};
@@ -33,7 +31,6 @@ impl Refiner {
 #[pymethods]
 impl Refiner {
     #[new]
-    #[pyo3(signature = (x, graph, n_components, objective, n_jobs, net=None))]
     fn new(
         py: Python<'_>,
         x: Matrix<'_>,
@@ -41,7 +38,6 @@ impl Refiner {
         n_components: usize,
         objective: &str,
         n_jobs: usize,
-        net: Option<Bound<'_, Net>>,
     ) -> PyResult<Self> {
         let objective = match objective {
             "R" => Objective::R,
@@ -49,16 +45,8 @@ impl Refiner {
             other => return Err(PyValueError::new_err(format!("objective = {other:?} is unknown"))),
         };
         let (x, graph) = (x.values(), graph.neighborhoods()?);
-        let net = net.as_ref().map(|net| &net.get().0);
         let refiner = run(py, n_jobs, |m: &dyn Monitor| {
-            let x = points("X", x, m)?;
-            match net {
-                None => embed::Refiner::new(&x, &graph, n_components, objective, m),
-                Some(net) => {
-                    let atlas = Atlas::new(&x, &graph, Some(net), n_components, m)?;
-                    embed::Refiner::along(&atlas, objective, m)
-                }
-            }
+            embed::Refiner::new(&points("X", x, m)?, &graph, n_components, objective, m)
         })?;
         Ok(Refiner { refiner, n_jobs, pool: pool(n_jobs)?.map(Arc::new) })
     }

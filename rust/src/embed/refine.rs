@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 use super::Multigrid;
-use crate::charts::{Alignment, Atlas, Coordinates, Local, check_components, check_lengths, members};
+use crate::charts::{Alignment, Local, check_components, check_lengths, members};
 use crate::error::{Error, Result};
 use crate::linalg::{combine, first};
 use crate::monitor::Monitor;
@@ -81,25 +81,6 @@ impl Refiner {
             true => Some(Shapes::of(x, neighborhoods, n_components, monitor)?),
             false => None,
         };
-        Refiner::with_shapes(x, neighborhoods, n_components, shapes, objective, monitor)
-    }
-
-    /// With the charts of `atlas` in the place of the neighbourhoods, for the objective of eq. 6: where tangents are from
-    /// more points than a neighbourhood holds, what lies outside them is noise, and fitting it would spoil the rest.
-    pub fn along(atlas: &Atlas, objective: Objective, monitor: &dyn Monitor) -> Result<Self> {
-        let shapes = Some(Shapes::of_charts(atlas, monitor)?);
-        let (x, d) = (atlas.points(), atlas.n_components());
-        Refiner::with_shapes(x, atlas.neighborhoods(), d, shapes, objective, monitor)
-    }
-
-    fn with_shapes(
-        x: &Points,
-        neighborhoods: &Neighborhoods,
-        n_components: usize,
-        shapes: Option<Shapes>,
-        objective: Objective,
-        monitor: &dyn Monitor,
-    ) -> Result<Self> {
         let (reversed, places) = reversed_places(neighborhoods)?;
         let mut refiner = Refiner { n_components, weights: vec![], reversed, places, held: vec![], shapes };
         refiner.weights = refiner.weigh(x, neighborhoods, objective, monitor)?;
@@ -376,25 +357,6 @@ impl Shapes {
             local.load_reduced(x, members(neighborhoods, i, true), d);
             row[0] = local.dim as f64;
             row[1..=local.dim * local.padded].copy_from_slice(&local.x[..local.dim * local.padded]);
-        })?;
-        Ok(Shapes { width, flat })
-    }
-
-    fn of_charts(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Self> {
-        let (n, d) = (atlas.points().len(), atlas.n_components());
-        let most = (atlas.neighborhoods().largest() + 1).next_multiple_of(crate::charts::LANES);
-        let width = 1 + d * most;
-        let mut flat = vec![0.0; n * width];
-        fill_rows(&mut flat, width, "frames, shapes", monitor, Coordinates::default, |chart, i, row| {
-            atlas.read(i, chart);
-            let size = chart.flat.len() / d;
-            let padded = size.next_multiple_of(crate::charts::LANES);
-            row[0] = d as f64;
-            for (b, column) in row[1..=d * padded].chunks_exact_mut(padded).enumerate() {
-                let along = || chart.flat.iter().skip(b).step_by(d);
-                let mean = along().sum::<f64>() / size as f64;
-                column.iter_mut().zip(along()).for_each(|(v, theta)| *v = theta - mean);
-            }
         })?;
         Ok(Shapes { width, flat })
     }
