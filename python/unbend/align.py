@@ -282,7 +282,8 @@ class ProcrustesAlignment(_Embedding):
             return None  # no need to look further
         if m.overlap <= TORN:
             return None
-        return f"{len(self.loops_):,} loops do not close, and {m.overlap:.0%} of what lies close is distant"
+        folded = f"{m.overlap:.0%} of what lies close in the embedding is distant in the data"
+        return f"{len(self.loops_):,} loops do not close, and {folded}" if len(self.loops_) else folded
 
 
 class _Candidate:
