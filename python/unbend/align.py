@@ -360,7 +360,7 @@ class _Task:
         mean = self._x.mean(axis=0, dtype=np.float64)
         centred = self._x - mean
         _, directions = np.linalg.eigh(centred.T @ centred)
-        return (centred @ directions[:, -self._estimator.n_components :]).ravel()
+        return np.asarray(centred @ directions[:, -self._estimator.n_components :], dtype=np.float64).ravel()
 
     def _greedy_turns(self) -> Array:
         """Return the frames of a greedy embedding."""

@@ -7,9 +7,7 @@ that hardly depends on n, each O(n k d).
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ import numpy.typing as npt
 
 from . import _core
 
-__all__ = ["Solution", "one_blas_thread", "solve"]
+__all__ = ["Solution", "solve"]
 
 Array = npt.NDArray[np.float64]
 
@@ -116,23 +114,6 @@ def solve(
     )
     embedding = start + task.centred(np.asarray(change))
     return _solution(embedding, task.missing(sides, embedding), size, tol, count.steps)
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which products of vectors run on one thread.
-
-    More gain nothing with vectors of this length, and while they wait for each other they keep those of
-    the core from running.
-    """
-    context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
-    return context
-
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _solution(embedding: Array, missing: Array, size: float, tol: float, steps: int) -> Solution:

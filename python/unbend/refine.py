@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .assembly import one_blas_thread, solve
+from .assembly import solve
 from .metrics import faithfulness
 from .neighbors import Neighborhoods, resolve
 from .points import Matrix, as_count, as_points, thread_count
@@ -181,8 +181,7 @@ def refine(
     with watch.stage("refine"):
         task = _Task(x, graph, start.shape[1], objective, thread_count(n_jobs))
         step = task.solve_globally if method == "global" else task.move_points
-        with one_blas_thread():
-            return _Run(task, start, steps, tol, max_time, watch, objective).run(step)
+        return _Run(task, start, steps, tol, max_time, watch, objective).run(step)
 
 
 def _check(method: str, objective: str, tol: float, max_time: float | None) -> None:
@@ -199,9 +198,7 @@ def _check(method: str, objective: str, tol: float, max_time: float | None) -> N
 class _Task:
     """The two halves of a step: frames from the embedding, the embedding from the frames."""
 
-    def __init__(
-        self, x: Matrix, graph: Neighborhoods, d: int, objective: str, n_jobs: int
-    ) -> None:
+    def __init__(self, x: Matrix, graph: Neighborhoods, d: int, objective: str, n_jobs: int) -> None:
         self._x, self._graph, self._d = x, graph._graph, d
         self._core = _core.Refiner(x, self._graph, d, objective, n_jobs)
         self._multigrid: _core.Multigrid | None = None
