@@ -47,6 +47,8 @@ bench: $(VENV)/built ## the core alone, then against peers (they are installed f
 	$(BIN)/python benches/python/bench_neighbors.py
 	$(BIN)/python benches/python/bench_measure.py
 	$(BIN)/python benches/python/bench_embed.py --peers
+	$(BIN)/python benches/python/bench_align.py --peers --anneal
+	$(BIN)/python benches/python/bench_assembly.py
 
 docs: ## the reference of the core as web pages, under target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps

@@ -43,7 +43,6 @@ def main():
     times(few, many, options)
     refinement(few, options)
     memory((few, many, *([LARGE] if options.large else [])), options.threads)
-    drift((2_000,) if options.quick else (20_000, 100_000), options.threads)
     if options.wide:
         wide(options)
     if options.peers:
@@ -146,24 +145,6 @@ def child(n, parameters, threads):
     model.fit(x)
     seconds, m = time.perf_counter() - start, model.faithfulness_
     print(seconds, model.memory_estimate(n, 3), peak_memory() - before, m.r_n / m.lower_bound)
-
-
-def drift(sizes, threads):
-    """Long chains of steps under noise."""
-    print("### Disparity to the truth under noise: GP alone, refined\n")
-    row("n", "noise", "12 tangent neighbours", "60", "150", "bound")
-    row("--:", "--:", "--:", "--:", "--:", "--:")
-    for n in sizes:
-        for noise in (0.1, 0.3, 0.6):
-            x, truth = ub.datasets.swiss_roll(n, noise=noise, random_state=0)
-            cells = []
-            for count in (None, 60, 150):
-                settings = {"tangent_neighbors": count, "n_init": 4}
-                alone = one_gp(x, threads, **settings)
-                refined = one_gp(x, threads, refine="global", **settings)
-                cells.append(f"{disparity(truth, alone.embedding_)}, {disparity(truth, refined.embedding_)}")
-            row(n, noise, *cells, f"{alone.faithfulness_.lower_bound:.3f}")
-    print()
 
 
 def wide(options):
