@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 import unbend as ub
-from bench_embed import disparity, ltsa, timed, umap
+from bench_embed import beside, disparity, timed
 from bench_measure import MEGABYTE, peak_memory
 from scipy.spatial import procrustes
 from timing import machine, row, use_threads
@@ -45,7 +45,7 @@ def main():
     if options.anneal:
         annealing(500 if options.quick else 2_000)
     if options.peers:
-        peers(few, options)
+        beside(few, "one PSA", lambda x: one_psa(x, options.threads), {}, options)
     return None
 
 
@@ -156,30 +156,6 @@ def annealing(n):
             f"{value:.4g}" for value in (trace["f"] / tree.trace_["tree"]["f"], trace["aligned"], *values)
         ]
         row(make.__name__, f"{seconds:.1f}", *cells)
-    print()
-
-
-def peers(n, options):
-    print(f"### Peers: swiss roll, n = {n}, k = {K}, one run each\n")
-    x, truth = ub.datasets.swiss_roll(n, random_state=0)
-    nb = ub.neighborhoods(x, K)
-    row("algorithm", "seconds", "of them one PSA is", "R_N", "after the best scale", "disparity")
-    row("---", "--:", "--:", "--:", "--:", "--:")
-    psa = min(timed(lambda: one_psa(x, options.threads))[0] for _ in range(options.repeats))
-    rivals = {
-        "one PSA": lambda: one_psa(x, options.threads).embedding_,
-        "LTSA (scikit-learn)": lambda: ltsa(x, options.threads),
-        "UMAP": lambda: umap(x, options.threads),
-    }
-    for name, work in rivals.items():
-        try:
-            seconds, y = timed(work)
-        except ImportError:
-            row(name, *["not installed"] * 5)
-            continue
-        m = ub.faithfulness(x, y, neighborhoods=nb)
-        part = f"1/{seconds / psa:.0f}"
-        row(name, f"{seconds:.2f}", part, f"{m.r_n:.3g}", f"{m.r_n_scaled:.3g}", disparity(truth, y))
     print()
 
 

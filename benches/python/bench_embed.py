@@ -164,28 +164,35 @@ def wide(options):
 
 
 def peers(n, options):
+    more = {
+        "GP, 4 starts, refined": lambda x: one_gp(x, options.threads, n_init=4, refine="global").embedding_
+    }
+    beside(n, "one GP", lambda x: one_gp(x, options.threads), more, options)
+
+
+def beside(n, name, fit, more, options):
+    """Compare a fit, the best of some runs, with one run of each peer."""
     print(f"### Peers: swiss roll, n = {n}, k = {K}, one run each\n")
     x, truth = ub.datasets.swiss_roll(n, random_state=0)
     nb = ub.neighborhoods(x, K)
-    row("algorithm", "seconds", "of them one GP is", "R_N", "after the best scale", "disparity")
+    row("algorithm", "seconds", f"of them {name} is", "R_N", "after the best scale", "disparity")
     row("---", "--:", "--:", "--:", "--:", "--:")
-    gp = min(timed(lambda: one_gp(x, options.threads))[0] for _ in range(options.repeats))
-    rivals = {
-        "one GP": lambda: one_gp(x, options.threads).embedding_,
-        "GP, 4 starts, refined": lambda: one_gp(x, options.threads, n_init=4, refine="global").embedding_,
-        "LTSA (scikit-learn)": lambda: ltsa(x, options.threads),
-        "UMAP": lambda: umap(x, options.threads),
+    ours = min(timed(lambda: fit(x))[0] for _ in range(options.repeats))
+    rivals = {name: lambda x: fit(x).embedding_, **more}
+    rivals |= {
+        "LTSA (scikit-learn)": lambda x: ltsa(x, options.threads),
+        "UMAP": lambda x: umap(x, options.threads),
     }
-    for name, work in rivals.items():
+    for rival, work in rivals.items():
         try:
-            seconds, y = timed(work)
+            seconds, y = timed(lambda work=work: work(x))
         except ImportError:
-            row(name, *["not installed"] * 5)
+            row(rival, *["not installed"] * 5)
             continue
         m = ub.faithfulness(x, y, neighborhoods=nb)
-        part = f"1/{seconds / gp:.0f}"
-        row(name, f"{seconds:.2f}", part, f"{m.r_n:.3g}", f"{m.r_n_scaled:.3g}", disparity(truth, y))
-    print(f"\nlower bound {m.lower_bound:.3g}; one GP {gp:.3f} s, peak so far {readable(peak_memory())}\n")
+        part = f"1/{seconds / ours:.0f}"
+        row(rival, f"{seconds:.2f}", part, f"{m.r_n:.3g}", f"{m.r_n_scaled:.3g}", disparity(truth, y))
+    print(f"\nlower bound {m.lower_bound:.3g}; {name} {ours:.3f} s, peak so far {readable(peak_memory())}\n")
 
 
 def timed(work):
