@@ -1,6 +1,7 @@
 //! The neighbourhoods of all points, and the graph they span.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use branches::prefetch_read_data;
 use rayon::prelude::*;
@@ -245,16 +246,7 @@ impl<'a> Neighborhoods<'a> {
         let indptr = row_pointer(sizes.into_iter());
         let total = indptr[self.len()] as usize;
         let (mut indices, mut counts) = (vec![0; total], vec![0; total]);
-        let (mut left, mut counts_left) = (&mut indices[..], &mut counts[..]);
-        let mut chunks = Vec::with_capacity(self.len().div_ceil(CHUNK));
-        for start in (0..self.len()).step_by(CHUNK) {
-            let end = (start + CHUNK).min(self.len());
-            let size = (indptr[end] - indptr[start]) as usize;
-            let (own, own_counts);
-            (own, left) = left.split_at_mut(size);
-            (own_counts, counts_left) = counts_left.split_at_mut(size);
-            chunks.push((start..end, own, own_counts));
-        }
+        let chunks = split(&indptr, &mut indices, &mut counts);
         chunks.into_par_iter().for_each_init(Vec::new, |sorted, (block, indices, counts)| {
             let mut places = indices.iter_mut().zip(counts);
             for i in block {
@@ -290,6 +282,25 @@ impl<'a> Neighborhoods<'a> {
         }
         labels
     }
+}
+
+/// The places of every `CHUNK` rows in two lists, to be written by one thread each.
+fn split<'l>(
+    indptr: &[i64],
+    mut indices: &'l mut [u32],
+    mut counts: &'l mut [u8],
+) -> Vec<(Range<usize>, &'l mut [u32], &'l mut [u8])> {
+    let n = indptr.len() - 1;
+    let mut chunks = Vec::with_capacity(n.div_ceil(CHUNK));
+    for start in (0..n).step_by(CHUNK) {
+        let end = (start + CHUNK).min(n);
+        let size = (indptr[end] - indptr[start]) as usize;
+        let (own, own_counts);
+        (own, indices) = indices.split_at_mut(size);
+        (own_counts, counts) = counts.split_at_mut(size);
+        chunks.push((start..end, own, own_counts));
+    }
+    chunks
 }
 
 /// Calls `f(j, count)` for every `j` that one or both of two lists hold, in rising order; the second list rises already.
