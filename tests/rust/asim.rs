@@ -54,7 +54,7 @@ fn by_angles(x: &Array2<f64>, y: &Array2<f64>) -> f64 {
         let axes = [[t.cos(), t.sin()], [-t.sin(), t.cos()]];
         let mut left = seen.clone();
         for (j, p) in axes.iter().enumerate() {
-            let along = &seen.column(0) * p[0] + &seen.column(1) * p[1];
+            let along = seen.column(0) * p[0] + seen.column(1) * p[1];
             let d = along.dot(&y.column(j)) / y.column(j).norm_squared();
             for a in 0..2 {
                 left.column_mut(a).axpy(-d * p[a], &y.column(j), 1.0);
