@@ -19,6 +19,8 @@ __all__ = [
     "Multigrid",
     "Refiner",
     "Stopped",
+    "asim",
+    "asim_all",
     "carry",
     "charts",
     "check_graph",
@@ -178,6 +180,23 @@ def overlap(
     y: _Matrix,
     graph: _Graph,
     steps: int,
+    centers: _Indices | None,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> _Array: ...
+def asim(
+    x: _Matrix,
+    y: _Matrix,
+    normalized: str,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> float: ...
+def asim_all(
+    x: _Matrix,
+    y: _Matrix,
+    graph: _Graph,
+    include_self: bool,
+    normalized: str,
     centers: _Indices | None,
     n_jobs: int,
     progress: _Progress | None = None,

@@ -161,6 +161,14 @@ fn jobs() -> Vec<(&'static str, &'static str, usize, Job)> {
             }),
         ),
         (
+            "asim",
+            "asim",
+            6000,
+            on_graph(6000, |x, y, graph, m| {
+                measure::asim_all(x, y, graph, Default::default(), m).map(|_| ())
+            }),
+        ),
+        (
             "charts",
             "charts",
             6000,

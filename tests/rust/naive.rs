@@ -489,3 +489,33 @@ pub fn eq_9(frames: &[DMatrix<f64>], graph: &[Vec<u32>]) -> f64 {
     let pairs = graph.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |&j| (i, j as usize)));
     pairs.map(|(i, j)| (&frames[i] - &frames[j]).norm_squared()).sum()
 }
+
+/// ASIM of centred sets (Zhang, Ren & Zhang, eq. 7, 14), by ascent from many random frames: as the sum of squares is
+/// convex in P, the orthogonal matrix nearest to its gradient is never worse.
+pub fn asim(x: &DMatrix<f64>, y: &DMatrix<f64>, starts: u64) -> f64 {
+    let kept: Vec<usize> = (0..y.ncols()).filter(|&j| y.column(j).norm() > 0.0).collect();
+    let mut unit = y.select_columns(&kept);
+    unit.column_iter_mut().for_each(|mut column| column /= column.norm());
+    let m = x.transpose() * &unit / x.norm();
+    let sum = |p: &DMatrix<f64>| (0..m.ncols()).map(|j| p.column(j).dot(&m.column(j)).powi(2)).sum::<f64>();
+    let nearest = |z: &DMatrix<f64>| {
+        let Svd { u, v, .. } = svd(z);
+        u * v.transpose()
+    };
+    let mut best = 0.0f64;
+    for start in 0..starts {
+        let random = crate::clouds::gaussian(m.nrows(), m.ncols(), 7000 + start);
+        let mut p = nearest(&DMatrix::from_fn(m.nrows(), m.ncols(), |a, j| random[[a, j]]));
+        for _ in 0..3000 {
+            let before = sum(&p);
+            let gradient =
+                DMatrix::from_fn(m.nrows(), m.ncols(), |a, j| m[(a, j)] * p.column(j).dot(&m.column(j)));
+            p = nearest(&gradient);
+            if sum(&p) - before < 1e-15 {
+                break;
+            }
+        }
+        best = best.max(sum(&p));
+    }
+    1.0 - best
+}

@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::embed::{carry, greedy, lay_out};
     #[pymodule_export]
-    use crate::measure::{faithfulness, lower_bound, overlap};
+    use crate::measure::{asim, asim_all, faithfulness, lower_bound, overlap};
     #[pymodule_export]
     use crate::neighbors::{check_graph, components, nearest, query, reversed, symmetrized, within};
     #[pymodule_export]

@@ -1,10 +1,11 @@
 //! `unbend::measure` for Python.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadwriteArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unbend::Monitor;
-use unbend::measure::{self, FaithfulnessParams, Means, OverlapParams};
+use unbend::measure::{self, AsimParams, FaithfulnessParams, Means, Normalization, OverlapParams};
 
 use crate::array::{Graph, Matrix, points};
 use crate::run::{Progress, run_reporting};
@@ -86,5 +87,52 @@ pub fn overlap<'py>(
     let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
     let params = OverlapParams { steps, centers };
     let work = |m: &dyn Monitor| measure::overlap(&points("Y", y, m)?, &neighborhoods, params, m);
+    Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
+}
+
+fn normalization(name: &str) -> PyResult<Normalization> {
+    match name {
+        "centered" => Ok(Normalization::Centered),
+        "paper" => Ok(Normalization::Paper),
+        _ => Err(PyValueError::new_err(format!("normalization must be 'centered' or 'paper', got '{name}'"))),
+    }
+}
+
+/// ASIM of two sets of points.
+#[pyfunction]
+#[pyo3(signature = (x, y, normalized, n_jobs, progress=None))]
+pub fn asim<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    y: Matrix<'py>,
+    normalized: &str,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<f64> {
+    let (x, y, by) = (x.values(), y.values(), normalization(normalized)?);
+    let work = |m: &dyn Monitor| measure::asim(&points("X", x, m)?, &points("Y", y, m)?, by);
+    run_reporting(py, n_jobs, progress, work)
+}
+
+/// ASIM of each neighbourhood measured.
+#[pyfunction]
+#[pyo3(signature = (x, y, graph, include_self, normalized, centers, n_jobs, progress=None))]
+pub fn asim_all<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    y: Matrix<'py>,
+    graph: Graph<'py>,
+    include_self: bool,
+    normalized: &str,
+    centers: Option<PyReadonlyArray1<'py, u32>>,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (x, y, neighborhoods) = (x.values(), y.values(), graph.neighborhoods()?);
+    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
+    let params = AsimParams { include_self, normalization: normalization(normalized)?, centers };
+    let work = |m: &dyn Monitor| {
+        measure::asim_all(&points("X", x, m)?, &points("Y", y, m)?, &neighborhoods, params, m)
+    };
     Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
 }

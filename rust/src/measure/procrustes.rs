@@ -22,7 +22,7 @@ use crate::points::{Points, Rows};
 const EXTENT: f64 = 1e-10;
 
 /// Squared sizes below this have too few digits left to divide by: the points as good as coincide.
-const COLLAPSED: f64 = 1e-300;
+pub(super) const COLLAPSED: f64 = 1e-300;
 
 const STAGE: &str = "faithfulness";
 
