@@ -14,7 +14,7 @@ from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
 from .embed import Refine, _check_choice, _Embedding
-from .metrics import faithfulness
+from .metrics import OVERLAPPING, faithfulness
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
@@ -44,9 +44,6 @@ SMALLEST = 50
 
 SUSPICIOUS = 2.0
 """Above this multiple of its bound R_N is a reason to look at the overlap."""
-
-TORN = 0.05
-"""Above this share of points with distant neighbours in the embedding the user is warned."""
 
 
 class NotFlatWarning(UserWarning):
@@ -250,6 +247,18 @@ class ProcrustesAlignment(_Embedding):
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
         return replace(super()._plan(n, q, k, itemsize, searched), aligned=True)
 
+    def _in_words(self) -> str:
+        return f"Procrustes subspaces alignment ({self.alignment_})"
+
+    def _record(self) -> dict[str, Any]:
+        traces = {name: {k: v for k, v in t.items() if k != "trace"} for name, t in self.trace_.items()}
+        return {
+            "alignment": self.alignment_,
+            "alignments": traces,
+            "orientable": self.orientable_,
+            "n_open_loops": len(self.loops_),
+        }
+
     def _refinement(self, net: _core.Net | None) -> Literal["global", "pointwise"] | None:
         return None if self.refine == "auto" and net is not None else super()._refinement(net)
 
@@ -280,7 +289,7 @@ class ProcrustesAlignment(_Embedding):
         m = self.faithfulness_
         if m.r_n <= SUSPICIOUS * m.lower_bound + 1e-3 and not len(self.loops_):
             return None  # no need to look further
-        if m.overlap <= TORN:
+        if m.overlap <= OVERLAPPING:
             return None
         folded = f"{m.overlap:.0%} of what lies close in the embedding is distant in the data"
         return f"{len(self.loops_):,} loops do not close, and {folded}" if len(self.loops_) else folded
@@ -308,7 +317,6 @@ class _Task:
             )
             self._tree = self.tangents.tree(x, self._graph, progress=watch.progress)
         self.one_sided: bool = self._tree.pop("one_sided")
-        del self._tree["reflecting"]
 
     def embed(self, method: str) -> _Candidate:
         """Align the tangents, and find the embedding that fits them best."""

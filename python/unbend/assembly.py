@@ -50,6 +50,7 @@ def solve(
     *,
     d: int,
     tol: float = 1e-8,
+    reduction: float = 0.0,
     max_iter: int = 500,
     ask: Callable[[], None] | None = None,
     preconditioner: Callable[[Array], Array] | None = None,
@@ -70,6 +71,8 @@ def solve(
         Number of columns.
     tol : float, default 1e-8
         Share of |B| at which to stop.
+    reduction : float, default 0
+        Or share of the residual at the start, whichever is larger.
     max_iter : int, default 500
         Number of steps.
     ask : callable, optional
@@ -95,7 +98,8 @@ def solve(
         size = 1.0  # then what is asked for is a residual of tol
     task = _System(core, graph, d)
     first = task.centred(task.missing(sides, start))  # what it lacks of that is rounding
-    if max_iter < 1 or float(np.linalg.norm(first)) <= tol * size:
+    missing = float(np.linalg.norm(first))
+    if max_iter < 1 or missing <= tol * size:
         return _solution(start.copy(), first, size, tol, 0)
     precondition = preconditioner or task.multigrid()
     count = _Count(ask)
@@ -108,7 +112,7 @@ def solve(
             square, matvec=lambda v: task.centred(precondition(task.centred(v))), dtype=np.float64
         ),
         rtol=0.0,
-        atol=tol * size,
+        atol=max(tol * size, reduction * missing),
         maxiter=max_iter,
         callback=count,
     )

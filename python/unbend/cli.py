@@ -25,10 +25,6 @@ OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 WIDTH = 79
 
-# The overlap above which distant points are said to lie on each other. With 12 neighbours the true
-# coordinates of a roll stay far below it, even with noise 0.6; two layers on a tenth of the data reach it.
-OVERLAPPING = 0.05
-
 _EXIT_CODES = """\
 exit codes:
   0    done
@@ -55,8 +51,8 @@ output says what is written, of the same kinds.
 _EMBED_EPILOG = f"""\
 methods:
   gp   greedy Procrustes (Goldberg & Ritov 2009): fastest
-  psa  Procrustes subspaces alignment, of the same paper: most faithful; the
-       better choice under noise
+  psa  Procrustes subspaces alignment, of the same paper: all neighbourhoods at
+       once; the better choice under noise
 
 examples:
   unbend embed roll.npy -o flat.npy
@@ -376,25 +372,11 @@ def _embed_record(model: _Embedding, options: argparse.Namespace) -> dict[str, A
         "refine": model.refine,
         "refine_status": refinement and refinement.status,
         "n_iter": model.n_iter_,
-        **_alignment_record(model),
+        **model._record(),
         "seconds": model.timings_,
         "seed": options.seed,
         "version": __version__,
     }
-
-
-def _alignment_record(model: Any) -> dict[str, Any]:
-    if chosen := getattr(model, "alignment_", None):
-        traces = {
-            name: {k: v for k, v in trace.items() if k != "trace"} for name, trace in model.trace_.items()
-        }
-        return {
-            "alignment": chosen,
-            "alignments": traces,
-            "orientable": model.orientable_,
-            "n_open_loops": len(model.loops_),
-        }
-    return {}
 
 
 def _embed_table(model: _Embedding, options: argparse.Namespace) -> Iterator[str]:
@@ -417,7 +399,7 @@ def _embed_table(model: _Embedding, options: argparse.Namespace) -> Iterator[str
 
 
 def _method_in_words(model: _Embedding) -> str:
-    words = f"{_algorithm_in_words(model)}, {model.n_neighbors_} neighbours each"
+    words = f"{model._in_words()}, {model.n_neighbors_} neighbours each"
     if model.tangent_neighbors_ != model.n_neighbors_:
         words += f", tangents from {model.tangent_neighbors_:,}"
     if model.refinement_ is None:
@@ -426,12 +408,6 @@ def _method_in_words(model: _Embedding) -> str:
     ended = {"converged": "", "max_iter": ", not yet converged"}.get(model.refinement_.status, ", stopped")
     kind = "pointwise" if model.refine == "pointwise" else "global"
     return f"{words}; {kind} refinement, {steps}{ended}"
-
-
-def _algorithm_in_words(model: Any) -> str:
-    if type(model).__name__ == "ProcrustesAlignment":
-        return f"Procrustes subspaces alignment ({model.alignment_})"
-    return f"greedy Procrustes ({f'the best of {model.n_init} starts' if model.n_init > 1 else 'one start'})"
 
 
 # transform -----------------------------------------------------------------------------------------------
@@ -635,6 +611,8 @@ def _reading(m: Faithfulness) -> str:
     """Say in one phrase what the numbers together mean."""
     if m.n_degenerate == m.n_centers:
         return "nothing to compare: each neighbourhood of X is a single spot"
+    from .metrics import OVERLAPPING
+
     if m.lower_bound <= 0.25 and m.r_c <= 0.75 and m.overlap > OVERLAPPING:
         return f"distant points are laid on each other: overlap is above {100 * OVERLAPPING:g} %"
     if m.r_n_scaled <= 1.1 * m.lower_bound + 1e-9 and 0.9 < m.scale < 1.1:

@@ -274,6 +274,14 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         raise NotImplementedError
 
+    def _in_words(self) -> str:
+        """Return what the algorithm is called, for people."""
+        raise NotImplementedError
+
+    def _record(self) -> dict[str, Any]:
+        """Return what the algorithm has to say of its result, ready for JSON."""
+        return {}
+
     def _refinement(self, net: _core.Net | None) -> Literal["global", "pointwise"] | None:
         """Return how to refine."""
         return "global" if self.refine == "auto" else self.refine
@@ -596,6 +604,10 @@ class GreedyProcrustes(_Embedding):
         plan = super()._plan(n, q, k, itemsize, searched)
         threads = thread_count(self.n_jobs) or os.cpu_count() or 1
         return replace(plan, starts=as_count(self.n_init, "n_init"), threads=threads)
+
+    def _in_words(self) -> str:
+        starts = f"the best of {self.n_init} starts" if self.n_init > 1 else "one start"
+        return f"greedy Procrustes ({starts})"
 
     def _find_tangents(self, x: Matrix, k: int, watch: Watch) -> _core.Net | None:
         if self.tangent == "neighborhood":

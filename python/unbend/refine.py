@@ -214,7 +214,6 @@ class _Task:
 
     def solve_globally(self, y: Array, sides: Array, step: int, ask: Callable[[], None]) -> Array:
         """Go from `y` towards the solution of eq. 11: every step lowers R for these frames."""
-        missing = float(np.linalg.norm(sides - self._apply(y)))
         longest = FIRST_SOLVE * GROWTH**step
         plain = longest <= PLAIN_SOLVE
         solution = solve(
@@ -223,7 +222,8 @@ class _Task:
             sides,
             y,
             d=self._d,
-            tol=1e-3 * missing / (float(np.linalg.norm(sides)) or 1.0),
+            tol=0.0,
+            reduction=1e-3,
             max_iter=int(longest) if plain else MULTIGRID_SOLVE,
             ask=ask,
             preconditioner=(lambda v: v / self._diagonal) if plain else self._cycle,

@@ -95,13 +95,11 @@ impl Alignment {
         progress: Progress,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (x, graph) = (x.values(), graph.neighborhoods()?);
-        let Tree { aligned, reflecting, one_sided } =
-            run_reporting(py, self.n_jobs, progress, |m: &dyn Monitor| {
-                let x = points("X", x, m)?;
-                align::tree(&self.connection, &self.atlas(&x, &graph)?, m)
-            })?;
+        let Tree { aligned, one_sided, .. } = run_reporting(py, self.n_jobs, progress, |m: &dyn Monitor| {
+            let x = points("X", x, m)?;
+            align::tree(&self.connection, &self.atlas(&x, &graph)?, m)
+        })?;
         let dict = to_dict(py, aligned)?;
-        dict.set_item("reflecting", flat(reflecting).into_pyarray(py))?;
         dict.set_item("one_sided", one_sided)?;
         Ok(dict)
     }

@@ -93,8 +93,8 @@ impl Net {
         }
         let size = if k <= EVERYWHERE { n } else { (n * EVERYWHERE).div_ceil(k).max(AVERAGED).min(n) };
         let chosen = draw(n, size, seed, "net");
-        let rows = copy(points, &chosen);
-        let net = Points::new("the net", rows.view(), monitor)?;
+        let mut rows = Array2::default((0, 0));
+        let net = choose(points, &chosen, &mut rows, monitor)?;
         let mut bases = vec![0.0; size * q * d];
         let block = AT_ONCE / (k + 1) + 1;
         for (chosen, bases) in chosen.chunks(block).zip(bases.chunks_mut(block * q * d)) {
@@ -145,8 +145,8 @@ fn fit(
     bases: &mut [f64],
     monitor: &dyn Monitor,
 ) -> Result<()> {
-    let rows = copy(points, block);
-    let asking = Points::new("the net", rows.view(), monitor)?;
+    let mut rows = Array2::default((0, 0));
+    let asking = choose(points, block, &mut rows, monitor)?;
     let wide = query(points, &asking, k + 1, Default::default(), &Silent(monitor))?;
     let state = || (Local::default(), Tangent::default());
     fill_rows(bases, points.dim() * d, STAGE, monitor, state, |(local, tangent), c, basis| {
@@ -216,8 +216,8 @@ pub fn tangent_scale(
     if d == q || base.is_enough() || !base.beyond.is_finite() {
         return Ok(None);
     }
-    let rows = copy(points, &centers);
-    let asking = Points::new("X", rows.view(), monitor)?;
+    let mut rows = Array2::default((0, 0));
+    let asking = choose(points, &centers, &mut rows, monitor)?;
     let mut choice = Choice { base, best: None };
     let mut scale = 2 * k;
     while scale <= largest {
@@ -332,12 +332,21 @@ fn draw(n: usize, size: usize, seed: u64, stage: &'static str) -> Vec<u32> {
     order
 }
 
-fn copy(points: &Points, chosen: &[u32]) -> Array2<f64> {
-    let mut rows = Array2::zeros((chosen.len(), points.dim()));
+/// Some of the points: copied to `rows`, or, if they are all, where they lie.
+fn choose<'r>(
+    points: &'r Points,
+    chosen: &[u32],
+    rows: &'r mut Array2<f64>,
+    monitor: &dyn Monitor,
+) -> Result<Points<'r>> {
+    if chosen.len() == points.len() {
+        return Ok(points.reborrow());
+    }
+    *rows = Array2::zeros((chosen.len(), points.dim()));
     for (mut row, &i) in rows.rows_mut().into_iter().zip(chosen) {
         if let Some(row) = row.as_slice_mut() {
             points.copy_row(i as usize, row);
         }
     }
-    rows
+    Points::new("the net", rows.view(), monitor)
 }

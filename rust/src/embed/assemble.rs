@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use super::align::Connection;
+use super::align::{Connection, check_turns};
 use super::refine::{CHUNK, Refiner, split};
 use crate::charts::{Atlas, Coordinates, members};
 use crate::error::{Error, Result};
-use crate::linalg::orthogonal_factor;
+use crate::linalg::{dot, orthogonal_factor};
 use crate::monitor::Monitor;
 use crate::parallel::fill_rows;
 
@@ -23,15 +23,7 @@ impl Refiner {
         let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
         self.check_graph(graph)?;
         self.check_components(d)?;
-        if turns.len() != graph.len() * d * d {
-            let (left, right) = ("the frames", "the points, times d^2,");
-            return Err(Error::LengthMismatch {
-                left,
-                left_len: turns.len(),
-                right,
-                right_len: graph.len() * d * d,
-            });
-        }
+        check_turns(turns, graph.len(), d)?;
         let mut targets = vec![0.0; (graph.indices().len() + graph.len()) * d];
         split(&mut targets, graph, d).into_par_iter().enumerate().try_for_each(|(c, mut chunk)| {
             monitor.check()?;
@@ -162,9 +154,4 @@ impl Walk<'_, '_, '_> {
             self.y[j * d + b] = self.y[i * d + b] + share * (there - back);
         }
     }
-}
-
-#[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + x * y)
 }

@@ -43,7 +43,7 @@ fn rotate(x: &mut [f64], y: &mut [f64], c: f64, s: f64) {
 
 /// Length of (x, y). Entries here are scaled, so the guards of `hypot` are not needed, nor their cost.
 #[inline(always)]
-fn norm(x: f64, y: f64) -> f64 {
+pub(crate) fn norm(x: f64, y: f64) -> f64 {
     (x * x + y * y).sqrt()
 }
 

@@ -68,7 +68,7 @@ impl Connection {
         let d = atlas.n_components();
         let (graph, counts) = atlas.neighborhoods().mutual();
         let mut products = vec![0.0; graph.indices().len() * d * d];
-        fill_edges(&graph, &mut products, d * d, monitor, |gram, i, edge, product| {
+        fill_edges(&graph, &mut products, d * d, monitor, Gram::default, |gram, i, edge, product| {
             let j = graph.indices()[edge] as usize;
             match atlas.tangents() {
                 Tangents::Charted => atlas.agreement_of_points(i, j, gram, product),
@@ -260,12 +260,16 @@ impl Connection {
 
     /// Refuses frames of another number of points.
     pub(super) fn check_turns(&self, turns: &[f64]) -> Result<()> {
-        let needed = self.graph.len() * self.n_components * self.n_components;
-        if turns.len() == needed {
-            return Ok(());
-        }
-        let (left, right) = ("the frames", "the points, times d^2,");
-        Err(Error::LengthMismatch { left, left_len: turns.len(), right, right_len: needed })
+        check_turns(turns, self.graph.len(), self.n_components)
+    }
+}
+
+/// Refuses what are not frames of `n` points in `d` dimensions.
+pub(super) fn check_turns(turns: &[f64], n: usize, d: usize) -> Result<()> {
+    let (left, left_len, right, right_len) = ("the frames", turns.len(), "the points, times d^2,", n * d * d);
+    match left_len == right_len {
+        true => Ok(()),
+        false => Err(Error::LengthMismatch { left, left_len, right, right_len }),
     }
 }
 
@@ -296,13 +300,14 @@ fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
     }
 }
 
-/// Calls `f(gram, i, edge, place)` for every edge of every point, with `width` values for each, in parallel.
-fn fill_edges<T: Send>(
+/// Calls `f(state, i, edge, place)` for every edge of every point, with `width` values for each, in parallel.
+fn fill_edges<S, T: Send>(
     graph: &Neighborhoods,
     values: &mut [T],
     width: usize,
     monitor: &dyn Monitor,
-    f: impl Fn(&mut Gram, usize, usize, &mut [T]) + Sync,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, usize, &mut [T]) + Sync,
 ) -> Result<()> {
     let mut chunks = Vec::with_capacity(graph.len().div_ceil(SITES));
     let mut rest = values;
@@ -314,12 +319,12 @@ fn fill_edges<T: Send>(
         chunks.push((start..end, chunk));
     }
     chunks.into_par_iter().try_for_each(|(block, chunk)| {
-        let mut gram = Gram::default();
+        let mut state = state();
         let mut places = chunk.chunks_exact_mut(width);
         for i in block {
             monitor.check()?;
             let edges = graph.start(i)..graph.start(i) + graph.of(i).len();
-            edges.zip(&mut places).for_each(|(edge, place)| f(&mut gram, i, edge, place));
+            edges.zip(&mut places).for_each(|(edge, place)| f(&mut state, i, edge, place));
         }
         Ok(())
     })

@@ -14,11 +14,17 @@ use crate::parallel::fill_rows;
 pub fn blocks(connection: &Connection, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let d = connection.n_components();
     let mut blocks = vec![0.0; connection.graph().indices().len() * d * d];
-    fill_edges(connection.graph(), &mut blocks, d * d, monitor, |_, _, edge, block| {
-        let mut scratch = Scratch::default();
-        scratch.factor(connection.product(edge), d);
-        (0..d * d).for_each(|ab| block[ab] = scratch.polar[(ab % d) * d + ab / d]);
-    })?;
+    fill_edges(
+        connection.graph(),
+        &mut blocks,
+        d * d,
+        monitor,
+        Scratch::default,
+        |scratch, _, edge, block| {
+            scratch.factor(connection.product(edge), d);
+            (0..d * d).for_each(|ab| block[ab] = scratch.polar[(ab % d) * d + ab / d]);
+        },
+    )?;
     Ok(blocks)
 }
 

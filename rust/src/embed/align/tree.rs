@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::{Aligned, Connection, STAGE, Scratch, fill_edges, multiply};
 use crate::charts::{Atlas, Coordinates, Local};
 use crate::error::Result;
-use crate::linalg::first;
+use crate::linalg::{first, norm};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::{map_blocks, map_points};
@@ -66,14 +66,21 @@ impl Edges {
         let (graph, d) = (connection.graph(), connection.n_components());
         let outside = outside(atlas, monitor)?;
         let mut compared = vec![0.0f32; 2 * graph.indices().len()];
-        fill_edges(graph, &mut compared, 2, monitor, |_, i, edge, place: &mut [f32]| {
-            let j = connection.end(edge);
-            if i < j {
-                let (cosine, determinant) = compare(connection.product(edge), d, &mut Scratch::default());
-                let weight = 1.0 - cosine + RESIDUAL_SHARE * (outside[i] + outside[j]);
-                (place[0], place[1]) = (weight.max(0.0) as f32, cosine.copysign(determinant) as f32);
-            }
-        })?;
+        fill_edges(
+            graph,
+            &mut compared,
+            2,
+            monitor,
+            Scratch::default,
+            |scratch, i, edge, place: &mut [f32]| {
+                let j = connection.end(edge);
+                if i < j {
+                    let (cosine, determinant) = compare(connection.product(edge), d, scratch);
+                    let weight = 1.0 - cosine + RESIDUAL_SHARE * (outside[i] + outside[j]);
+                    (place[0], place[1]) = (weight.max(0.0) as f32, cosine.copysign(determinant) as f32);
+                }
+            },
+        )?;
         let (mut ends, mut agreement, mut order) = (vec![], vec![], vec![]);
         for i in 0..graph.len() {
             for (at, &j) in graph.of(i).iter().enumerate().filter(|(_, j)| **j as usize > i) {
@@ -192,11 +199,6 @@ fn determinant(matrix: &mut [f64], d: usize) -> f64 {
         }
     }
     sign
-}
-
-#[inline(always)]
-fn norm(x: f64, y: f64) -> f64 {
-    (x * x + y * y).sqrt()
 }
 
 /// A union of sets that knows for every point whether it shows the same side as its representative.
