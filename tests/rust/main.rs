@@ -23,6 +23,8 @@ mod net;
 mod overlap;
 mod parallel;
 mod points;
+mod rankings;
+mod ranks;
 mod refine;
 mod shapes;
 mod synthetic;

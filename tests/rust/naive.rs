@@ -42,6 +42,17 @@ pub fn nearest(x: &Array2<f64>, k: usize) -> Vec<Vec<(f64, u32)>> {
     (0..x.nrows()).map(|i| ranked(x, i)[..k].iter().map(|&(d2, j)| (d2.sqrt(), j)).collect()).collect()
 }
 
+/// For every point the ranks of all points about it, its own 0: a full sort of every row.
+pub fn ranks(x: &Array2<f64>) -> Vec<Vec<u32>> {
+    (0..x.nrows())
+        .map(|i| {
+            let mut ranks = vec![0; x.nrows()];
+            ranked(x, i).iter().zip(1..).for_each(|(&(_, j), rank)| ranks[j as usize] = rank);
+            ranks
+        })
+        .collect()
+}
+
 /// For every point the others at distance `radius` or less as (distance, index), in this order.
 pub fn within(x: &Array2<f64>, radius: f64) -> Vec<Vec<(f64, u32)>> {
     (0..x.nrows())

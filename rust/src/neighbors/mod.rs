@@ -1,4 +1,5 @@
-//! Who is near whom: the exact neighbours of every point, by number or by radius, and those of new points.
+//! Who is near whom: the exact neighbours of every point, by number or by radius, and those of new points; and where
+//! given points stand among all others.
 //!
 //! Two searches give the same result to the last bit: a kd-tree for narrow data, blocked matrix
 //! products for wide data. Between 5 and 16 dimensions a look at a few leaves decides.
@@ -7,12 +8,16 @@ mod blocked;
 mod candidates;
 mod graph;
 mod kdtree;
+mod ranks;
 
 pub use graph::{Found, Knn, Neighborhoods};
+pub use ranks::{Row, ranks};
+
+use ndarray::Axis;
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use crate::points::Points;
+use crate::points::{Points, Values};
 
 /// How to search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,6 +67,50 @@ pub fn nearest(points: &Points, k: usize, search: Search, monitor: &dyn Monitor)
         blocked::nearest(points, k, monitor)
     };
     found.map(Found::into_knn)
+}
+
+/// The `k` nearest others of some points, or of all if there are no `centers`: `k` after `k`, nearest first.
+///
+/// ```
+/// use ndarray::array;
+/// use unbend::{Points, Unmonitored, neighbors};
+/// let line = array![[0.0], [1.0], [3.0]];
+/// let points = Points::new("X", line.view(), &Unmonitored)?;
+/// let near = neighbors::nearest_to(&points, Some(&[2]), 2, Default::default(), &Unmonitored)?;
+/// assert_eq!(near, [1, 0]);
+/// # Ok::<(), unbend::Error>(())
+/// ```
+pub fn nearest_to(
+    points: &Points,
+    centers: Option<&[u32]>,
+    k: usize,
+    search: Search,
+    monitor: &dyn Monitor,
+) -> Result<Vec<u32>> {
+    let Some(centers) = centers else {
+        return Ok(nearest(points, k, search, monitor)?.neighborhoods.into_parts().1);
+    };
+    if points.len() <= k {
+        return Err(Error::TooFewPoints { n_neighbors: k, n: points.len() });
+    }
+    let rows: Vec<usize> = centers.iter().map(|&i| i as usize).collect();
+    let of = |asking: Values| -> Result<Vec<u32>> {
+        let found = query(points, &Points::new("centers", asking, monitor)?, k + 1, search, monitor)?;
+        Ok(without_centers(&found, centers))
+    };
+    match points.values() {
+        Values::F32(view) => of(view.select(Axis(0), &rows).view().into()),
+        Values::F64(view) => of(view.select(Axis(0), &rows).view().into()),
+    }
+}
+
+/// One fewer for each: the centre itself, or the last if the centre has too many copies to be among the nearest.
+fn without_centers(found: &Found, centers: &[u32]) -> Vec<u32> {
+    let others = |(row, &center): (&[u32], &u32)| {
+        let last = row.iter().position(|&j| j == center).unwrap_or(row.len() - 1);
+        [&row[..last], &row[last + 1..]].concat()
+    };
+    found.indices.chunks(found.k).zip(centers).flat_map(others).collect()
 }
 
 /// The `k` nearest of `points` for every new point, nearest first; ties go to the lower index.
@@ -126,21 +175,27 @@ fn use_tree(
     search: Search,
     monitor: &dyn Monitor,
 ) -> Result<bool> {
+    if let Some(choice) = prescribed(points, search)? {
+        return Ok(choice);
+    }
+    // products of new points serve one side only, so each costs twice as much
+    let worthwhile = if new.is_some() { 2.0 * WORTHWHILE_SHARE } else { WORTHWHILE_SHARE };
+    Ok(kdtree::scanned_share(points, new, k, monitor)? < worthwhile)
+}
+
+/// Whether to use the tree, where that is not left to a look at the data.
+fn prescribed(points: &Points, search: Search) -> Result<Option<bool>> {
     let q = points.dim();
     match search {
-        Search::Blocked => Ok(false),
-        Search::Tree if q <= kdtree::WIDEST => Ok(true),
+        Search::Blocked => Ok(Some(false)),
+        Search::Tree if q <= kdtree::WIDEST => Ok(Some(true)),
         Search::Tree => Err(Error::OutOfRange {
             name: "dimension",
             value: q as f64,
             needed: "the kd-tree takes at most 16 dimensions",
         }),
-        Search::Auto if q <= NARROW => Ok(true),
-        Search::Auto if q > kdtree::WIDEST => Ok(false),
-        Search::Auto => {
-            // products of new points serve one side only, so each costs twice as much
-            let worthwhile = if new.is_some() { 2.0 * WORTHWHILE_SHARE } else { WORTHWHILE_SHARE };
-            Ok(kdtree::scanned_share(points, new, k, monitor)? < worthwhile)
-        }
+        Search::Auto if q <= NARROW => Ok(Some(true)),
+        Search::Auto if q > kdtree::WIDEST => Ok(Some(false)),
+        Search::Auto => Ok(None),
     }
 }

@@ -10,16 +10,20 @@
 //! Cost: about n^2 q / 2 multiplications, or m n q for m new points, O(n k) memory and two blocks for
 //! each thread.
 
+mod ranks;
+
+pub use ranks::ranks;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, LinalgScalar};
 use rayon::prelude::*;
 
-use super::candidates::{Candidates, Collector, NOBODY, Within};
-use super::{Found, Knn, Neighborhoods};
 use crate::error::Result;
 use crate::monitor::Monitor;
+use crate::neighbors::candidates::{Candidates, Collector, NOBODY, Within};
+use crate::neighbors::{Found, Knn, Neighborhoods};
 use crate::points::{Coordinate, Points};
 
 /// Points in a block: a tile of products fits the second-level cache.
@@ -412,9 +416,9 @@ fn recheck_row<C: Collector>(
 }
 
 /// Squared distance, summed in the order in which the kd-tree sums it while data are narrow.
-fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+pub fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
-    if a.len() <= super::kdtree::WIDEST {
+    if a.len() <= crate::neighbors::kdtree::WIDEST {
         return a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + (x - y) * (x - y));
     }
     let mut sums = [0.0; LANES];

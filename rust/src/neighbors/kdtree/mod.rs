@@ -7,16 +7,20 @@
 //!
 //! Cost: O(n log n) to build; about O(n k log n) to search while the data are narrow.
 
+mod ranks;
+
+pub use ranks::{counted_share, ranks};
+
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 use zerocopy::FromZeros;
 
-use super::candidates::{Candidates, Collector, NOBODY, Within};
-use super::{Found, Knn, Neighborhoods};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::neighbors::candidates::{Candidates, Collector, NOBODY, Within};
+use crate::neighbors::{Found, Knn, Neighborhoods};
 use crate::points::{Coordinate, Points, Values};
 
 /// Points in a leaf, and queries in a batch.
@@ -47,6 +51,8 @@ struct KdTree<T> {
     /// For each node the lowest index of its points: among a million copies of one point, only the
     /// lowest are neighbours, and the rest of the tree need not be seen.
     lowest_ids: Vec<u32>,
+    /// The highest, which says when all of them come before a tie.
+    highest_ids: Vec<u32>,
 }
 
 /// Leaves whose neighbours lie in one list.
@@ -190,7 +196,7 @@ impl<'a, T: Coordinate, A: Coordinate> Inquiry<'a, T, A> {
         let total = asking.n.saturating_mul(k);
         let indices: Vec<AtomicU32> = zeros(total)?;
         let distances: Vec<AtomicU64> = zeros(total)?;
-        let progress = Progress::new(asking.n, monitor);
+        let progress = Progress::new(STAGE, asking.n, monitor);
         (0..asking.leaves()).into_par_iter().try_for_each_init(
             || Batch::new(|| Candidates::new(k)),
             |batch, leaf| {
@@ -231,7 +237,7 @@ impl<'a, T: Coordinate, A: Coordinate> Inquiry<'a, T, A> {
 fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Monitor) -> Result<Knn> {
     let tree = KdTree::build(view, monitor)?;
     let inquiry = Inquiry::own(&tree);
-    let progress = Progress::new(tree.n, monitor);
+    let progress = Progress::new(STAGE, tree.n, monitor);
     let leaves: Vec<usize> = (0..tree.leaves()).collect();
     let found: Vec<Rows> = leaves
         .par_chunks(ROWS_LEAVES)
@@ -256,28 +262,29 @@ fn within_of<T: Coordinate>(view: ArrayView2<T>, radius: f64, monitor: &dyn Moni
 
 /// Counts queries for the monitor.
 struct Progress<'a> {
+    stage: &'static str,
     done: AtomicU32,
     n: usize,
     monitor: &'a dyn Monitor,
 }
 
 impl<'a> Progress<'a> {
-    fn new(n: usize, monitor: &'a dyn Monitor) -> Self {
-        Progress { done: AtomicU32::new(0), n, monitor }
+    fn new(stage: &'static str, n: usize, monitor: &'a dyn Monitor) -> Self {
+        Progress { stage, done: AtomicU32::new(0), n, monitor }
     }
 
     fn advance(&self, queries: usize) -> Result<()> {
         self.monitor.check()?;
         let done = self.done.fetch_add(queries as u32, Ordering::Relaxed) as usize + queries;
         if done % (LEAF * 1024) < queries || done >= self.n {
-            self.monitor.progress(STAGE, done.min(self.n), self.n);
+            self.monitor.progress(self.stage, done.min(self.n), self.n);
         }
         Ok(())
     }
 }
 
 /// Memory that the system hands out page by page when it is first written: nothing to wait for here.
-fn zeros<A: FromZeros>(len: usize) -> Result<Vec<A>> {
+pub fn zeros<A: FromZeros>(len: usize) -> Result<Vec<A>> {
     A::new_vec_zeroed(len).map_err(|_| Error::OutOfMemory { bytes: len.saturating_mul(size_of::<A>()) })
 }
 
@@ -354,19 +361,22 @@ impl<T: Coordinate> KdTree<T> {
             }
             monitor.check()
         })?;
-        let mut tree = KdTree { dim, n, coordinates, ids, boxes, lowest_ids: vec![0; 2 * leaves - 1] };
-        tree.find_lowest_ids(tree.root());
+        let (lowest_ids, highest_ids) = (vec![0; 2 * leaves - 1], vec![0; 2 * leaves - 1]);
+        let mut tree = KdTree { dim, n, coordinates, ids, boxes, lowest_ids, highest_ids };
+        tree.find_extreme_ids(tree.root());
         Ok(tree)
     }
 
-    fn find_lowest_ids(&mut self, node: Node) -> u32 {
-        let lowest = if node.leaves == 1 {
-            self.ids_of(node.first_leaf).iter().copied().min().unwrap_or(u32::MAX)
+    fn find_extreme_ids(&mut self, node: Node) -> (u32, u32) {
+        let extremes = if node.leaves == 1 {
+            let ids = self.ids_of(node.first_leaf).iter().copied();
+            ids.fold((u32::MAX, 0), |(lowest, highest), id| (lowest.min(id), highest.max(id)))
         } else {
-            self.find_lowest_ids(node.left()).min(self.find_lowest_ids(node.right()))
+            let (left, right) = (self.find_extreme_ids(node.left()), self.find_extreme_ids(node.right()));
+            (left.0.min(right.0), left.1.max(right.1))
         };
-        self.lowest_ids[node.index] = lowest;
-        lowest
+        (self.lowest_ids[node.index], self.highest_ids[node.index]) = extremes;
+        extremes
     }
 
     fn root(&self) -> Node {
@@ -543,11 +553,14 @@ fn arrange<T: Coordinate, const D: usize>(
     if leaves == 1 {
         return Ok(());
     }
+    let copies = own_box[widest] == own_box[dim + widest];
     let left_leaves = leaves.div_ceil(2);
     let middle = left_leaves * LEAF;
     items.select_nth_unstable_by(middle, |a, b| {
-        // finite, so comparable; equal ones may fall on either side
-        a.at[widest].partial_cmp(&b.at[widest]).unwrap_or(std::cmp::Ordering::Equal)
+        // finite, so comparable; among copies of one point the lower indices go left, so that ties are decided
+        // for whole nodes
+        let order = a.at[widest].partial_cmp(&b.at[widest]).unwrap_or(std::cmp::Ordering::Equal);
+        if copies { a.id.cmp(&b.id) } else { order }
     });
     let (left, right) = items.split_at_mut(middle);
     let (left_boxes, right_boxes) = below.split_at_mut((2 * left_leaves - 1) * 2 * dim);
