@@ -611,7 +611,7 @@ def _reading(m: Faithfulness) -> str:
     """Say in one phrase what the numbers together mean."""
     if m.n_degenerate == m.n_centers:
         return "nothing to compare: each neighbourhood of X is a single spot"
-    from .metrics import OVERLAPPING
+    from .metrics.folds import OVERLAPPING
 
     if m.lower_bound <= 0.25 and m.r_c <= 0.75 and m.overlap > OVERLAPPING:
         return f"distant points are laid on each other: overlap is above {100 * OVERLAPPING:g} %"
