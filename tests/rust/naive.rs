@@ -53,6 +53,57 @@ pub fn ranks(x: &Array2<f64>) -> Vec<Vec<u32>> {
         .collect()
 }
 
+/// The rank measures with `k` neighbours, from the ranks in X and in Y of all pairs, as their papers state them.
+#[derive(Debug, Default)]
+pub struct RankMeasures {
+    pub trustworthiness: f64,
+    pub continuity: f64,
+    pub q_nx: f64,
+    pub r_nx: f64,
+    pub lcmc: f64,
+    pub mrre_false: f64,
+    pub mrre_missing: f64,
+    pub rand_index: f64,
+}
+
+pub fn rank_measures(in_x: &[Vec<u32>], in_y: &[Vec<u32>], k: usize) -> RankMeasures {
+    let n = in_x.len();
+    let (size, points, others) = (k as f64, n as f64, n as f64 - 1.0);
+    let pairs = || (0..n).flat_map(move |i| (0..n).filter(move |&j| j != i).map(move |j| (i, j)));
+    let near = |ranks: &[Vec<u32>], i: usize, j: usize| ranks[i][j] as usize <= k;
+    let penalty = |own: &[Vec<u32>], other: &[Vec<u32>]| -> f64 {
+        let strangers = pairs().filter(|&(i, j)| near(own, i, j) && !near(other, i, j));
+        let sum: f64 = strangers.map(|(i, j)| f64::from(other[i][j]) - size).sum();
+        let worst = if 2 * k < n {
+            points * size * (2.0 * points - 3.0 * size - 1.0) / 2.0
+        } else {
+            points * (points - size) * (points - size - 1.0) / 2.0
+        };
+        if worst > 0.0 { 1.0 - sum / worst } else { 1.0 }
+    };
+    let shift = |own: &[Vec<u32>], other: &[Vec<u32>]| -> f64 {
+        let near = pairs().filter(|&(i, j)| near(own, i, j));
+        let sum: f64 =
+            near.map(|(i, j)| f64::from(own[i][j].abs_diff(other[i][j])) / f64::from(own[i][j])).sum();
+        let worst: f64 = (1..=k).map(|s| (points - 2.0 * s as f64).abs() / s as f64).sum();
+        if worst > 0.0 { sum / (points * worst) } else { 0.0 }
+    };
+    let shared = pairs().filter(|&(i, j)| near(in_x, i, j) && near(in_y, i, j)).count() as f64;
+    let alike = pairs().filter(|&(i, j)| near(in_x, i, j) == near(in_y, i, j)).count() as f64;
+    let q = shared / (points * size);
+    let chance = size / others;
+    RankMeasures {
+        trustworthiness: penalty(in_y, in_x),
+        continuity: penalty(in_x, in_y),
+        q_nx: q,
+        r_nx: if k == n - 1 { 0.0 } else { (q - chance) / (1.0 - chance) },
+        lcmc: q - chance,
+        mrre_false: shift(in_y, in_x),
+        mrre_missing: shift(in_x, in_y),
+        rand_index: alike / (points * others),
+    }
+}
+
 /// For every point the others at distance `radius` or less as (distance, index), in this order.
 pub fn within(x: &Array2<f64>, radius: f64) -> Vec<Vec<(f64, u32)>> {
     (0..x.nrows())

@@ -7,15 +7,13 @@
 //! Cost: the search for neighbours in the embedding, and balls of about s / 2 steps: O(n k) where the embedding is
 //! faithful, for nearly all pairs are neighbours in the graph or share one. Memory: O(n k), the graph both ways.
 
-use ndarray::Axis;
-
 use super::procrustes::check_centers;
 use crate::charts::check_lengths;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use crate::neighbors::{Neighborhoods, Search, nearest, query};
+use crate::neighbors::{Neighborhoods, Search, nearest_to};
 use crate::parallel::map_points;
-use crate::points::{Points, Values};
+use crate::points::Points;
 
 const STAGE: &str = "overlap";
 
@@ -78,7 +76,7 @@ pub fn overlap(
     if looked_at.most == 0 {
         return Ok(vec![0.0; n_centers]); // a single point
     }
-    let near = Near::find(y, looked_at.most, params.centers, monitor)?;
+    let near = nearest_to(y, params.centers, looked_at.most, Search::Auto, monitor)?;
     let graph = BothWays { lists: neighborhoods, listed_by: &neighborhoods.reversed() };
     let balls = || (Ball::default(), Ball::default());
     let shares = map_points(n_centers, STAGE, monitor, balls, |(around, other), place| {
@@ -89,8 +87,8 @@ pub fn overlap(
             return 0.0;
         }
         around.begin(center as u32, &graph);
-        let distant =
-            near.to(place, center).take(few).filter(|&j| !around.reaches(j, params.steps, other, &graph));
+        let nearest = near[place * looked_at.most..][..few].iter();
+        let distant = nearest.filter(|&&j| !around.reaches(j, params.steps, other, &graph));
         distant.count() as f64 / few as f64
     })?;
     monitor.check()?;
@@ -124,38 +122,6 @@ fn others_in_component(neighborhoods: &Neighborhoods) -> Vec<u32> {
     let mut others = vec![0u32; labels.len()];
     labels.iter().for_each(|&label| others[label as usize] += 1);
     labels.iter().map(|&label| others[label as usize] - 1).collect()
-}
-
-/// The nearest embedded points of those looked at.
-struct Near {
-    k: usize,
-    indices: Vec<u32>,
-}
-
-impl Near {
-    /// Those of some points may hold the point itself, and are one more for that.
-    fn find(y: &Points, m: usize, centers: Option<&[u32]>, monitor: &dyn Monitor) -> Result<Self> {
-        let Some(centers) = centers else {
-            let (_, indices) = nearest(y, m, Search::Auto, monitor)?.neighborhoods.into_parts();
-            return Ok(Near { k: m, indices });
-        };
-        let of = |values: Values| query_rows(y, values, m + 1, monitor);
-        let rows: Vec<usize> = centers.iter().map(|&i| i as usize).collect();
-        match y.values() {
-            Values::F32(view) => of(view.select(Axis(0), &rows).view().into()),
-            Values::F64(view) => of(view.select(Axis(0), &rows).view().into()),
-        }
-    }
-
-    /// Nearest first, without the point itself.
-    fn to(&self, place: usize, center: usize) -> impl Iterator<Item = u32> {
-        self.indices[place * self.k..][..self.k].iter().copied().filter(move |&j| j as usize != center)
-    }
-}
-
-fn query_rows(y: &Points, rows: Values, k: usize, monitor: &dyn Monitor) -> Result<Near> {
-    let found = query(y, &Points::new("Y", rows, monitor)?, k, Search::Auto, monitor)?;
-    Ok(Near { k, indices: found.indices })
 }
 
 /// The undirected graph: who a point lists, and who lists it. Some are both.

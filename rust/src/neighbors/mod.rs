@@ -11,7 +11,8 @@ mod kdtree;
 mod ranks;
 
 pub use graph::{Found, Knn, Neighborhoods};
-pub use ranks::{Row, ranks};
+pub(crate) use kdtree::zeros;
+pub use ranks::{RankRow, ranks};
 
 use ndarray::Axis;
 

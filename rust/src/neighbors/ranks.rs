@@ -152,19 +152,22 @@ pub(super) fn filled(places: Vec<AtomicU32>) -> Vec<u32> {
 /// All distances of each centre, sorted.
 fn sorted(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u32>> {
     let mut ranks = vec![0; asked.listed.len()];
-    ranks.par_chunks_mut(asked.k).enumerate().try_for_each_init(Row::default, |row, (place, ranks)| {
-        row.load(points, asked.center(place), monitor)?;
-        for (rank, &j) in ranks.iter_mut().zip(asked.of(place)) {
-            *rank = row.ranks[j as usize];
-        }
-        Ok(())
-    })?;
+    ranks.par_chunks_mut(asked.k).enumerate().try_for_each_init(
+        RankRow::default,
+        |row, (place, ranks)| {
+            row.load(points, asked.center(place), monitor)?;
+            for (rank, &j) in ranks.iter_mut().zip(asked.of(place)) {
+                *rank = row.ranks[j as usize];
+            }
+            Ok(())
+        },
+    )?;
     Ok(ranks)
 }
 
 /// The ranks of all points about one; its own is 0.
 #[derive(Debug, Default)]
-pub struct Row {
+pub struct RankRow {
     /// Of each point.
     pub ranks: Vec<u32>,
     at: Vec<f64>,
@@ -172,7 +175,7 @@ pub struct Row {
     order: Vec<(f64, u32)>,
 }
 
-impl Row {
+impl RankRow {
     /// Sorts all others of `center`.
     pub fn load(&mut self, points: &Points, center: u32, monitor: &dyn Monitor) -> Result<()> {
         monitor.check()?;

@@ -23,7 +23,7 @@ use crate::neighbors::ranks::{Asked, STAGE, Thresholds, rank};
 use crate::points::Points;
 
 /// Up to this many thresholds, each is compared with each distance.
-const FEW: usize = 0;
+const FEW: usize = 64;
 
 /// Distances compared at once: a line of memory.
 const LANES: usize = 16;
@@ -230,8 +230,8 @@ struct Doubt {
 struct Tile {
     right: Block<f32>,
     distances: Array2<f32>,
-    least: Vec<f32>,
-    most: Vec<f32>,
+    /// Centre and threshold.
+    suspects: Vec<(u32, u32)>,
     counted: Vec<u32>,
     strip: Vec<f32>,
     low: Vec<f32>,
@@ -246,8 +246,7 @@ impl Default for Tile {
         Tile {
             right: Block { ids: Vec::new(), values: Array2::default((0, 0)), norms: Vec::new() },
             distances: Array2::zeros((BLOCK, STRIDE)),
-            least: vec![0.0; BLOCK],
-            most: vec![0.0; BLOCK],
+            suspects: Vec::new(),
             counted: Vec::new(),
             strip: vec![0.0; BLOCK],
             low: Vec::new(),
@@ -275,13 +274,11 @@ impl Tile {
     }
 
     fn count(&mut self, frame: &Frame, left: &Shelf, right: Option<&Shelf>) {
-        let (rows, columns) = (left.block.ids.len(), self.right.ids.len());
         let others = std::mem::take(&mut self.right.ids);
         self.count_side(frame, left, &others, false);
         if let Some(right) = right {
             self.count_side(frame, right, &left.block.ids, true);
         }
-        debug_assert!(rows <= BLOCK && columns <= BLOCK);
     }
 
     /// Counts the distances to `others` for each centre of `shelf`, a row or a column of the tile each.
@@ -290,9 +287,12 @@ impl Tile {
         self.counted.clear();
         self.counted.resize(shelf.k * BLOCK, 0);
         if shelf.k <= FEW {
-            for first in (0..centers).step_by(LANES) {
-                self.count_group(frame, shelf, first, LANES.min(centers - first), others, across);
-            }
+            let flat = self.distances.as_slice().unwrap_or_default();
+            let suspects = &mut self.suspects;
+            suspects.clear();
+            let (counted, len) = (&mut self.counted[..], others.len());
+            Arch::new().dispatch(Compare { flat, shelf, len, across, counted, suspects });
+            self.search_suspects(frame, shelf, others, across);
         } else {
             for i in 0..centers {
                 self.load_strip(i, others.len(), across);
@@ -303,22 +303,36 @@ impl Tile {
         shelf.add(&self.counted);
     }
 
-    /// Counts for some centres side by side.
-    fn count_group(
-        &mut self,
-        frame: &Frame,
-        shelf: &Shelf,
-        first: usize,
-        centers: usize,
-        others: &[u32],
-        across: bool,
-    ) {
-        let _ = (frame, shelf, first, centers, others, across);
+    /// Finds the distances that fall into bands, where compares have shown that there are some.
+    fn search_suspects(&mut self, frame: &Frame, shelf: &Shelf, others: &[u32], across: bool) {
+        let suspects = std::mem::take(&mut self.suspects);
+        for suspects in suspects.chunk_by(|a, b| a.0 == b.0) {
+            let i = suspects[0].0 as usize;
+            self.load_strip(i, others.len(), across);
+            let band = |s: u32| (shelf.low[s as usize * BLOCK + i], shelf.high[s as usize * BLOCK + i]);
+            // copies share their bands, so an exact distance serves all of them
+            for same in suspects.chunk_by(|a, b| band(a.1) == band(b.1)) {
+                let (from, to) = (same[0].1 as usize, same[same.len() - 1].1 as usize + 1);
+                let (low, high) = band(same[0].1);
+                for (c, chunk) in self.strip[..others.len()].chunks(LANES).enumerate() {
+                    let within = |v: f32| (low <= v) & (v < high);
+                    if chunk.iter().fold(false, |any, &v| any | within(v)) {
+                        let inside = (c * LANES..).zip(chunk).filter(|&(_, &v)| within(v));
+                        self.doubts.extend(inside.map(|(at, _)| Doubt { at, from, to }));
+                    }
+                }
+            }
+            self.decide(frame, shelf, i, others);
+        }
+        self.suspects = suspects;
     }
 
     fn load_strip(&mut self, i: usize, len: usize, across: bool) {
-        for (j, v) in self.strip[..len].iter_mut().enumerate() {
-            *v = if across { self.distances[[j, i]] } else { self.distances[[i, j]] };
+        let flat = self.distances.as_slice().unwrap_or_default();
+        if across {
+            self.strip[..len].iter_mut().zip(flat[i..].iter().step_by(STRIDE)).for_each(|(v, &d2)| *v = d2);
+        } else {
+            self.strip[..len].copy_from_slice(&flat[i * STRIDE..][..len]);
         }
     }
 
@@ -382,9 +396,170 @@ impl WithSimd for Complete<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for (row, &norm) in self.flat.chunks_exact_mut(STRIDE).zip(self.rows) {
+            let (row, beyond) = row.split_at_mut(self.columns.len());
             for (v, &other) in row.iter_mut().zip(self.columns) {
                 *v += norm + other;
             }
+            beyond.fill(f32::INFINITY);
         }
     }
+}
+
+/// Compares each distance with each threshold: how many are below, and for which thresholds some are in doubt.
+struct Compare<'a> {
+    flat: &'a [f32],
+    shelf: &'a Shelf,
+    /// How many distances for each centre.
+    len: usize,
+    across: bool,
+    counted: &'a mut [u32],
+    suspects: &'a mut Vec<(u32, u32)>,
+}
+
+type Vector<T> = [T; LANES];
+
+impl WithSimd for Compare<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, _: S) {
+        let centers = self.shelf.block.ids.len();
+        if self.across {
+            for first in (0..centers).step_by(LANES) {
+                self.columns(first);
+            }
+        } else {
+            for i in 0..centers {
+                self.row(i);
+            }
+        }
+    }
+}
+
+impl Compare<'_> {
+    /// Centre `i`, whose distances are a row.
+    #[inline(always)]
+    fn row(&mut self, i: usize) {
+        let (k, strip) = (self.shelf.k, &self.flat[i * STRIDE..][..self.len.next_multiple_of(LANES)]);
+        let (least, most) = extremes(strip, LANES);
+        let least = least.into_iter().fold(f32::INFINITY, f32::min);
+        let most = most.into_iter().fold(f32::NEG_INFINITY, f32::max);
+        let (low, high) =
+            (|s: usize| self.shelf.low[s * BLOCK + i], |s: usize| self.shelf.high[s * BLOCK + i]);
+        let (mut from, mut to) = (0, k);
+        while from < k && high(from) <= least {
+            from += 1;
+        }
+        while from < to && most < low(to - 1) {
+            to -= 1;
+        }
+        for s in to..k {
+            self.counted[s * BLOCK + i] += self.len as u32;
+        }
+        for first in (from..to).step_by(TOGETHER) {
+            let mut bands = ([[0.0; LANES]; TOGETHER], [[0.0; LANES]; TOGETHER]);
+            for g in 0..TOGETHER {
+                let s = (first + g).min(to - 1);
+                (bands.0[g], bands.1[g]) = ([low(s); LANES], [high(s); LANES]);
+            }
+            let (below, within) = compare(strip, LANES, &bands.0, &bands.1);
+            for s in first..to.min(first + TOGETHER) {
+                self.counted[s * BLOCK + i] += below[s - first].iter().sum::<u32>();
+                if within[s - first].iter().sum::<u32>() > 0 {
+                    self.suspects.push((i as u32, s as u32));
+                }
+            }
+        }
+    }
+
+    /// Centres from `first` on, a column each.
+    #[inline(always)]
+    fn columns(&mut self, first: usize) {
+        let (k, centers) = (self.shelf.k, LANES.min(self.shelf.block.ids.len() - first));
+        let strip = &self.flat[first..first + (self.len - 1) * STRIDE + LANES];
+        let (least, most) = extremes(strip, STRIDE);
+        let at = |bands: &[f32], s: usize| -> Vector<f32> {
+            let mut vector = [0.0; LANES];
+            vector.copy_from_slice(&bands[s * BLOCK + first..][..LANES]);
+            vector
+        };
+        let (mut from, mut to) = (0, k);
+        while from < k && !any_less(&least, &at(&self.shelf.high, from)) {
+            from += 1;
+        }
+        while from < to && !any_reaches(&most, &at(&self.shelf.low, to - 1)) {
+            to -= 1;
+        }
+        for s in to..k {
+            self.counted[s * BLOCK + first..][..centers].iter_mut().for_each(|c| *c += self.len as u32);
+        }
+        let begin = self.suspects.len();
+        for g in (from..to).step_by(TOGETHER) {
+            let mut bands = ([[0.0; LANES]; TOGETHER], [[0.0; LANES]; TOGETHER]);
+            for o in 0..TOGETHER {
+                let s = (g + o).min(to - 1);
+                (bands.0[o], bands.1[o]) = (at(&self.shelf.low, s), at(&self.shelf.high, s));
+            }
+            let (below, within) = compare(strip, STRIDE, &bands.0, &bands.1);
+            for s in g..to.min(g + TOGETHER) {
+                for l in 0..centers {
+                    self.counted[s * BLOCK + first + l] += below[s - g][l];
+                    if within[s - g][l] > 0 {
+                        self.suspects.push(((first + l) as u32, s as u32));
+                    }
+                }
+            }
+        }
+        self.suspects[begin..].sort_unstable();
+    }
+}
+
+/// The least and the greatest in each lane of vectors `step` apart.
+#[inline(always)]
+fn extremes(strip: &[f32], step: usize) -> (Vector<f32>, Vector<f32>) {
+    let (mut least, mut most) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+    for chunk in strip.chunks(step) {
+        let Some(v) = chunk.first_chunk::<LANES>() else { continue };
+        for l in 0..LANES {
+            least[l] = if v[l] < least[l] { v[l] } else { least[l] };
+            most[l] = if v[l] > most[l] { v[l] } else { most[l] };
+        }
+    }
+    (least, most)
+}
+
+#[inline(always)]
+fn any_less(a: &Vector<f32>, b: &Vector<f32>) -> bool {
+    (0..LANES).fold(false, |any, l| any | (a[l] < b[l]))
+}
+
+#[inline(always)]
+fn any_reaches(a: &Vector<f32>, b: &Vector<f32>) -> bool {
+    (0..LANES).fold(false, |any, l| any | (a[l] >= b[l]))
+}
+
+/// In each lane of vectors `step` apart, how many are below each band, and how many within.
+#[inline(always)]
+fn compare(
+    strip: &[f32],
+    step: usize,
+    low: &[Vector<f32>; TOGETHER],
+    high: &[Vector<f32>; TOGETHER],
+) -> ([Vector<u32>; TOGETHER], [Vector<u32>; TOGETHER]) {
+    let (mut below, mut reached) = ([[0u32; LANES]; TOGETHER], [[0u32; LANES]; TOGETHER]);
+    for chunk in strip.chunks(step) {
+        let Some(v) = chunk.first_chunk::<LANES>() else { continue };
+        for g in 0..TOGETHER {
+            for l in 0..LANES {
+                below[g][l] += u32::from(v[l] < low[g][l]);
+                reached[g][l] += u32::from(v[l] < high[g][l]);
+            }
+        }
+    }
+    for g in 0..TOGETHER {
+        for l in 0..LANES {
+            reached[g][l] -= below[g][l];
+        }
+    }
+    (below, reached)
 }

@@ -521,7 +521,7 @@ impl<T: Coordinate> KdTree<T> {
 }
 
 /// From one query to the points of a leaf.
-#[inline]
+#[inline(always)]
 fn squared_distances<T: Coordinate>(query: &[f64], block: &[T]) -> [f64; LEAF] {
     let mut d2 = [0.0; LEAF];
     for (&at, column) in query.iter().zip(block.as_chunks::<LEAF>().0) {

@@ -8,6 +8,7 @@
 
 use std::sync::atomic::Ordering;
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{KdTree, LEAF, Node, Progress, squared_distances};
@@ -32,16 +33,29 @@ pub fn counted_share(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> R
     }
 }
 
+type Lanes = [u64; LEAF];
+
+/// A leaf that the spheres of thresholds from one to another cut.
+struct Cut {
+    leaf: u32,
+    from: u32,
+    to: u32,
+}
+
 /// What one centre counts.
 #[derive(Default)]
 struct Count {
     thresholds: Thresholds,
     /// The squared distances of the thresholds alone.
     d2: Vec<f64>,
-    /// Points below each threshold.
-    below: Vec<u32>,
-    /// Points below each threshold from here on; wraps around.
+    /// Points below each threshold from here on, in whole nodes; wraps around.
     onwards: Vec<u32>,
+    cuts: Vec<Cut>,
+    /// Points in cut leaves that are below each threshold, and those that are not above it.
+    below: Vec<Lanes>,
+    reached: Vec<Lanes>,
+    /// Whether nodes of copies were counted at the distance of a threshold: its own point may be among them.
+    copies: bool,
     scanned: usize,
 }
 
@@ -50,19 +64,25 @@ impl Count {
         self.thresholds.load(points, center, listed);
         self.d2.clear();
         self.d2.extend(self.thresholds.sorted.iter().map(|threshold| threshold.0));
-        self.below.clear();
-        self.below.resize(listed.len(), 0);
         self.onwards.clear();
         self.onwards.resize(listed.len() + 1, 0);
+        self.cuts.clear();
+        self.copies = false;
+        for lanes in [&mut self.below, &mut self.reached] {
+            lanes.clear();
+            lanes.resize(listed.len(), [0; LEAF]);
+        }
     }
 
     /// (place in the list, rank) for each threshold.
-    fn ranks(&self, center: u32) -> impl Iterator<Item = (usize, u32)> {
-        let thresholds = self.thresholds.sorted.iter();
+    fn ranks<T: Coordinate>(&self, tree: &KdTree<T>, center: u32) -> impl Iterator<Item = (usize, u32)> {
         let mut onwards = 0u32;
-        thresholds.zip(&self.below).zip(&self.onwards).map(move |((&(d2, id, slot), &below), &begun)| {
-            onwards = onwards.wrapping_add(begun);
-            (slot as usize, rank(below + onwards, (d2, id), center))
+        self.thresholds.sorted.iter().enumerate().map(move |(s, &(d2, id, slot))| {
+            onwards = onwards.wrapping_add(self.onwards[s]);
+            let (below, reached): (u64, u64) = (self.below[s].iter().sum(), self.reached[s].iter().sum());
+            // the point of the threshold itself is always at its distance
+            let tied = if reached - below > u64::from(!self.copies) { tree.count_tied(s, self) } else { 0 };
+            (slot as usize, rank(below as u32 + tied + onwards, (d2, id), center))
         })
     }
 }
@@ -79,8 +99,8 @@ impl<T: Coordinate> KdTree<T> {
             for &place in chunk {
                 let (place, center) = (place as usize, asked.center(place as usize));
                 count.begin(points, center, asked.of(place));
-                self.count(self.root(), 0, asked.k, count);
-                for (slot, rank) in count.ranks(center) {
+                self.count(count);
+                for (slot, rank) in count.ranks(self, center) {
                     ranks[place * asked.k + slot].store(rank, Ordering::Relaxed);
                 }
             }
@@ -97,7 +117,7 @@ impl<T: Coordinate> KdTree<T> {
         for place in (0..asked.len()).step_by(step) {
             monitor.check()?;
             count.begin(points, asked.center(place), asked.of(place));
-            self.count(self.root(), 0, asked.k, &mut count);
+            self.count(&mut count);
             queries += 1;
         }
         Ok(count.scanned as f64 / (queries as f64 * self.n as f64))
@@ -109,84 +129,119 @@ impl<T: Coordinate> KdTree<T> {
         (((node.first_leaf + node.leaves) * LEAF).min(self.n) - begin) as u32
     }
 
-    /// Counts the points of `node` below the thresholds from `from` to `to`.
-    fn count(&self, node: Node, mut from: usize, mut to: usize, count: &mut Count) {
-        let gap = self.gap(node, &count.thresholds.at, &count.thresholds.at);
+    fn count(&self, count: &mut Count) {
+        let all = count.d2.len();
+        match self.dim {
+            1 => self.walk::<1>(self.root(), 0, all, count),
+            2 => self.walk::<2>(self.root(), 0, all, count),
+            3 => self.walk::<3>(self.root(), 0, all, count),
+            _ => self.walk::<0>(self.root(), 0, all, count),
+        }
+        count.scanned += count.cuts.len() * LEAF;
+        Arch::new().dispatch(Scan { tree: self, count });
+    }
+
+    /// Counts the points of `node` below the thresholds from `from` to `to`; notes the leaves that must be looked at.
+    /// `D` is the dimension if it is known when compiled, else 0.
+    fn walk<const D: usize>(&self, node: Node, mut from: usize, mut to: usize, count: &mut Count) {
+        let (gap, far) = self.span::<D>(node, &count.thresholds.at);
         while from < to && count.d2[from] < gap {
             from += 1;
         }
-        if from == to {
-            return;
-        }
-        let (far, end) = (self.farthest(node, &count.thresholds.at), to);
+        let end = to;
         while from < to && far < count.d2[to - 1] {
             to -= 1;
         }
-        if gap == far {
-            to = self.count_ties(node, from, to, count);
+        if gap == far && from < to {
+            (from, to) = self.count_ties(node, from, to, count);
         }
         if to < end {
             let size = self.size(node);
             count.onwards[to] = count.onwards[to].wrapping_add(size);
             count.onwards[end] = count.onwards[end].wrapping_sub(size);
         }
-        if gap == far {
-            while from < to && count.thresholds.sorted[from].1 <= self.lowest_ids[node.index] {
-                from += 1;
-            }
-        }
         if from == to {
             return;
         }
         if node.leaves == 1 {
-            self.count_leaf(node, from, to, count);
+            count.cuts.push(Cut { leaf: node.first_leaf as u32, from: from as u32, to: to as u32 });
         } else {
-            self.count(node.left(), from, to, count);
-            self.count(node.right(), from, to, count);
+            self.walk::<D>(node.left(), from, to, count);
+            self.walk::<D>(node.right(), from, to, count);
         }
     }
 
-    /// All points of the node are as far as these thresholds: from where on the index of every one is lower.
-    fn count_ties(&self, node: Node, from: usize, mut to: usize, count: &Count) -> usize {
-        while from < to && self.highest_ids[node.index] < count.thresholds.sorted[to - 1].1 {
-            to -= 1;
-        }
-        to
+    /// All points of the node are as far as these thresholds. Which of them are neither before all of its points by
+    /// their index nor after them.
+    fn count_ties(&self, node: Node, from: usize, to: usize, count: &mut Count) -> (usize, usize) {
+        count.copies = true;
+        let tied = &count.thresholds.sorted[from..to];
+        let before = tied.partition_point(|threshold| threshold.1 <= self.lowest_ids[node.index]);
+        let until = tied.partition_point(|threshold| threshold.1 <= self.highest_ids[node.index]);
+        (from + before, from + until)
     }
 
-    /// Squared distance to the farthest corner of a node's box: no point in it is ever computed to be farther.
-    #[inline]
-    fn farthest(&self, node: Node, at: &[f64]) -> f64 {
-        let dim = at.len();
+    /// Squared distances to the nearest and the farthest place of a node's box: no point in it is ever computed to be
+    /// nearer or farther.
+    #[inline(always)]
+    fn span<const D: usize>(&self, node: Node, at: &[f64]) -> (f64, f64) {
+        let dim = if D > 0 { D } else { at.len() };
         let (low, high) = self.boxes[node.index * 2 * dim..][..2 * dim].split_at(dim);
-        let mut far = 0.0;
+        let (mut gap, mut far) = (0.0, 0.0);
         for axis in 0..dim {
-            let (below, above): (f64, f64) = (at[axis] - low[axis].into(), high[axis].into() - at[axis]);
-            let apart = below.max(above);
-            far += apart * apart;
+            let (after, before): (f64, f64) = (at[axis] - low[axis].into(), high[axis].into() - at[axis]);
+            let (apart, across) = ((-after).max(-before).max(0.0), after.max(before));
+            gap += apart * apart;
+            far += across * across;
         }
-        far
+        (gap, far)
     }
 
-    fn count_leaf(&self, node: Node, from: usize, to: usize, count: &mut Count) {
-        let (dim, leaf) = (self.dim, node.first_leaf);
-        let block = &self.coordinates[leaf * LEAF * dim..][..LEAF * dim];
-        let mut d2 = squared_distances(&count.thresholds.at, block);
-        let ids = self.ids_of(leaf);
-        d2[ids.len()..].fill(f64::INFINITY); // copies of the last point
-        count.scanned += ids.len();
-        for s in from..to {
-            let threshold = count.d2[s];
-            let (mut below, mut tied) = (0, 0);
-            for d2 in d2 {
-                below += u64::from(d2 < threshold);
-                tied += u64::from(d2 == threshold);
-            }
-            count.below[s] += below as u32;
-            if tied > 0 {
-                let last = count.thresholds.sorted[s].1;
-                let before = d2.iter().zip(ids).filter(|&(&d2, &id)| d2 == threshold && id < last);
-                count.below[s] += before.count() as u32;
+    /// How many points in cut leaves are at the distance of threshold `s` and come before it by their index.
+    fn count_tied(&self, s: usize, count: &Count) -> u32 {
+        let (threshold, last) = (count.d2[s], count.thresholds.sorted[s].1);
+        let cut = |cut: &&Cut| (cut.from..cut.to).contains(&(s as u32));
+        let tied = |cut: &Cut| {
+            let d2 = self.distances(cut.leaf as usize, &count.thresholds.at);
+            let ids = self.ids_of(cut.leaf as usize);
+            d2.iter().zip(ids).filter(|&(&d2, &id)| d2 == threshold && id < last).count() as u32
+        };
+        count.cuts.iter().filter(cut).map(tied).sum()
+    }
+
+    /// To the points of a leaf; infinite where the last leaf has no points.
+    #[inline(always)]
+    fn distances(&self, leaf: usize, at: &[f64]) -> [f64; LEAF] {
+        let block = &self.coordinates[leaf * LEAF * self.dim..][..LEAF * self.dim];
+        let mut d2 = squared_distances(at, block);
+        for lane in self.filled(leaf)..LEAF {
+            d2[lane] = f64::INFINITY;
+        }
+        d2
+    }
+}
+
+/// Looks at all leaves that are cut.
+struct Scan<'a, T> {
+    tree: &'a KdTree<T>,
+    count: &'a mut Count,
+}
+
+impl<T: Coordinate> WithSimd for Scan<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Count { thresholds, d2: limits, cuts, below, reached, .. } = self.count;
+        for cut in 0..cuts.len() {
+            let Cut { leaf, from, to } = cuts[cut];
+            let d2 = self.tree.distances(leaf as usize, &thresholds.at);
+            for s in from as usize..to as usize {
+                let (limit, below, reached) = (limits[s], &mut below[s], &mut reached[s]);
+                for lane in 0..LEAF {
+                    below[lane] += u64::from(d2[lane] < limit);
+                    reached[lane] += u64::from(d2[lane] <= limit);
+                }
             }
         }
     }
