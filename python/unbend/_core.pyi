@@ -25,6 +25,8 @@ __all__ = [
     "charts",
     "check_graph",
     "components",
+    "coranking_corner",
+    "coranking_matrix",
     "cylinder",
     "faithfulness",
     "fishbowl",
@@ -38,6 +40,9 @@ __all__ = [
     "nearest",
     "overlap",
     "query",
+    "rank_curves",
+    "rank_tables",
+    "rank_values",
     "reversed",
     "rotating_ball",
     "s_curve",
@@ -227,3 +232,16 @@ def strip(n: int, length: float, width: float, noise: float, seed: int) -> _Samp
 def swiss_roll(n: int, noise: float, stretch: float, hole: bool, seed: int) -> _Sample: ...
 def swiss_roll_wittman(n: int, noise: float, stretch: float, seed: int) -> _Sample: ...
 def three_peaks(n: int, noise: float, seed: int) -> _Sample: ...
+def rank_tables(
+    x: _Matrix,
+    y: _Matrix,
+    k: int,
+    graph: _Graph | None,
+    centers: _Indices | None,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> tuple[_Indices, _Indices]: ...
+def rank_curves(n: int, in_x: _Indices, in_y: _Indices) -> dict[str, Any]: ...
+def rank_values(n: int, in_x: _Indices, in_y: _Indices, name: str, k: int) -> _Array: ...
+def coranking_corner(n: int, in_x: _Indices, in_y: _Indices) -> _Indices: ...
+def coranking_matrix(x: _Matrix, y: _Matrix, n_jobs: int) -> _Indices: ...

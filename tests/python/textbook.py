@@ -166,3 +166,49 @@ def _ball(beside, i, steps):
             break
         ball = larger
     return ball
+
+
+def all_ranks(X):
+    """The rank (n x n) of every point about every point, ties by index; its own is 0."""
+    table = np.zeros((len(X), len(X)), dtype=int)
+    for i in range(len(X)):
+        order, _ = _others(X, i)
+        table[i, order] = np.arange(1, len(X))
+    return table
+
+
+def trustworthiness(X, Y, k):
+    """T(k) of Venna and Kaski (2001), normalised for large k as in Venna (2007), eq. 4.1."""
+    rx, ry, n = all_ranks(X), all_ranks(Y), len(X)
+    strangers = (ry >= 1) & (ry <= k) & (rx > k)
+    worst = n * k * (2 * n - 3 * k - 1) / 2 if k < n / 2 else n * (n - k) * (n - k - 1) / 2
+    return 1 - ((rx - k) * strangers).sum() / worst
+
+
+def coranking(X, Y):
+    """Q (Lee and Verleysen 2009): how many pairs have rank r in X and s in Y, counted from 1."""
+    rx, ry, n = all_ranks(X), all_ranks(Y), len(X)
+    counts = np.zeros((n - 1, n - 1), dtype=int)
+    others = ~np.eye(n, dtype=bool)
+    np.add.at(counts, (rx[others] - 1, ry[others] - 1), 1)
+    return counts
+
+
+def q_nx(X, Y, k):
+    """The mass of the k x k corner of the co-ranking matrix, per neighbour."""
+    return coranking(X, Y)[:k, :k].sum() / (k * len(X))
+
+
+def mrre(X, Y, k):
+    """Mean relative rank error of the nearest in Y, over that of reversed ranks (Lee and Verleysen 2007)."""
+    rx, ry, n = all_ranks(X), all_ranks(Y), len(X)
+    near = (ry >= 1) & (ry <= k)
+    s = np.arange(1, k + 1)
+    return (np.abs(rx - ry)[near] / ry[near]).sum() / (n * (np.abs(n - 2 * s) / s).sum())
+
+
+def rand_index(X, Y, k):
+    """Pairs alike on both sides: neighbours on both, or on neither."""
+    rx, ry, n = all_ranks(X), all_ranks(Y), len(X)
+    alike = ((rx <= k) == (ry <= k)) & ~np.eye(n, dtype=bool)
+    return alike.sum() / (n * (n - 1))

@@ -9,6 +9,7 @@ mod embed;
 mod error;
 mod measure;
 mod neighbors;
+mod ranks;
 mod refine;
 mod run;
 mod synthetic;
@@ -29,6 +30,8 @@ mod _core {
     use crate::measure::{asim, asim_all, faithfulness, lower_bound, overlap};
     #[pymodule_export]
     use crate::neighbors::{check_graph, components, nearest, query, reversed, symmetrized, within};
+    #[pymodule_export]
+    use crate::ranks::{coranking_corner, coranking_matrix, rank_curves, rank_tables, rank_values};
     #[pymodule_export]
     use crate::refine::{Multigrid, Refiner};
     #[pymodule_export]
