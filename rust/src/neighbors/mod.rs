@@ -7,6 +7,7 @@ mod blocked;
 mod candidates;
 mod graph;
 mod kdtree;
+pub mod paths;
 
 pub use graph::{Found, Knn, Neighborhoods};
 
