@@ -14,7 +14,8 @@ from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
 from .embed import Refine, _check_choice, _Embedding
-from .metrics import OVERLAPPING, faithfulness
+from .metrics import faithfulness
+from .metrics.folds import OVERLAPPING
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 

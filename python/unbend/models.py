@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .files import FileError, write_atomically
-from .metrics import Faithfulness, _Overlap, _WithOverlap
+from .metrics import Faithfulness
+from .metrics.folds import _Overlap, _WithOverlap
 from .neighbors import Neighborhoods
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import time
 import numpy as np
 import pytest
 import unbend as ub
-from unbend import cli
 from unbend.cli import main
+from unbend.cli.words import finite
 
 COUNT = 1500
 
@@ -216,7 +216,7 @@ def test_json_is_faithfulness(run, folder, arguments, keywords):
 
 def test_json_has_null_for_what_is_not_finite():
     values = {"a": math.inf, "b": [math.nan, 1.5], "c": (-math.inf, 2), "d": "inf", "e": None}
-    assert cli._finite(values) == {"a": None, "b": [None, 1.5], "c": [None, 2], "d": "inf", "e": None}
+    assert finite(values) == {"a": None, "b": [None, 1.5], "c": [None, 2], "d": "inf", "e": None}
 
 
 # Errors

@@ -1,0 +1,210 @@
+"""What the command line takes, and what it says of itself."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+__all__ = ["COMMANDS", "UsageError", "parser"]
+
+_EXIT_CODES = """\
+exit codes:
+  0    done
+  1    an unexpected failure (set UNBEND_DEBUG=1 to see where)
+  2    bad usage or bad input; one line on standard error says what
+  130  interrupted by Ctrl-C
+"""
+
+_EPILOG = f"""\
+examples:
+  unbend embed roll.npy -o flat.npy
+  unbend measure roll.npy umap.npy
+
+{_EXIT_CODES}"""
+
+_EMBED = """\
+Embed the data X: lay them flat without stretching them, as far as that goes.
+
+X can be an .npy, .npz, .csv, .tsv or .parquet file; from an .npz the array X is
+taken, or the only one, or the one you name: file.npz:NAME. The suffix of the
+output says what is written, of the same kinds.
+"""
+
+_EMBED_EPILOG = f"""\
+methods:
+  gp   greedy Procrustes (Goldberg & Ritov 2009): fastest
+  psa  Procrustes subspaces alignment, of the same paper: all neighbourhoods at
+       once; the better choice under noise
+
+examples:
+  unbend embed roll.npy -o flat.npy
+  unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
+  unbend embed scan.npz:points -o flat.npy --method psa
+  unbend embed roll.npy -o flat.npy --save roll.unbend --json
+
+--json prints one object: what unbend.faithfulness returns, as measure does,
+with the seconds of every stage ("seconds") and how the refinement ended.
+
+{_EXIT_CODES}"""
+
+_TRANSFORM = """\
+Place new points X in an embedding that was saved by unbend embed --save.
+
+Each point is carried by the motion that fits its neighbours among the embedded
+points. With --inverse, X are points of the embedding, and their places in the
+space of the data are found.
+"""
+
+_TRANSFORM_EPILOG = f"""\
+examples:
+  unbend transform roll.unbend new.npy -o placed.npy
+  unbend transform roll.unbend placed.npy -o back.npy --inverse
+
+{_EXIT_CODES}"""
+
+_MEASURE = """\
+Measure how faithfully the embedding Y shows the neighbourhoods of the data X.
+
+Row i of Y is the image of row i of X. Both can be .npy, .npz, .csv, .tsv or
+.parquet files; from an .npz the array X is taken, or the only one, or the one
+you name: file.npz:NAME.
+"""
+
+_MEASURE_EPILOG = f"""\
+examples:
+  unbend measure roll.npy umap.npy
+  unbend measure run.npz:X run.npz:umap -k 20 --json
+  unbend measure big.npy tsne.npy --centers 10000 --seed 7
+
+--json prints one object: the means and counts that unbend.faithfulness returns,
+under the same names, with the 95 % intervals of the means, the worst 1 % of the
+points, and n_alone, the number of points without any neighbour. A number that
+is not finite is null.
+
+{_EXIT_CODES}"""
+
+_DEMO = """\
+Flatten a swiss roll in several ways and measure each of them.
+
+Prints the measures and the time of every stage, and draws a picture, which
+needs matplotlib: pip install 'unbend[plot]'.
+"""
+
+_DEMO_EPILOG = f"""\
+examples:
+  unbend demo
+  unbend demo --n 5000 -o pictures
+
+{_EXIT_CODES}"""
+
+
+class UsageError(Exception):
+    """The command line makes no sense."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises what is wrong, so that one place prints it."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def parser() -> _Parser:
+    """Return the parser of the whole command line."""
+    from .. import __version__
+
+    parser = _Parser(
+        prog="unbend",
+        description="Flatten manifolds without stretching them,\nand measure how faithful any embedding is.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"unbend {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for add in COMMANDS.values():
+        add(commands)
+    return parser
+
+
+def _add_embed(commands: Any) -> None:
+    parser = commands.add_parser(
+        "embed", help="lay data flat without stretching them", description=_EMBED, epilog=_EMBED_EPILOG
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    _add_output(parser)
+    parser.add_argument("-d", "--dimensions", type=int, default=2, metavar="D", help="of the embedding (2)")
+    parser.add_argument(
+        "-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (12)"
+    )
+    parser.add_argument("--method", choices=["gp", "psa"], default="gp", help="the algorithm (gp)")
+    parser.add_argument(
+        "--refine", choices=["auto", "global", "pointwise", "none"], default="auto", help="afterwards (auto)"
+    )
+    parser.add_argument(
+        "--tangent-neighbors", type=int, metavar="N", help="find tangents from N neighbours (by the noise)"
+    )
+    parser.add_argument("--init", type=int, default=4, metavar="N", help="gp: starts; the best is kept (4)")
+    parser.add_argument(
+        "--alignment",
+        choices=["tree", "spectral", "projection", "anneal", "auto"],
+        default="tree",
+        help="psa: how tangents are aligned (tree)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="where starts are drawn from (0)")
+    parser.add_argument("--save", metavar="MODEL", help="save the model for unbend transform")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_transform(commands: Any) -> None:
+    parser = commands.add_parser(
+        "transform",
+        help="place new points in a saved embedding",
+        description=_TRANSFORM,
+        epilog=_TRANSFORM_EPILOG,
+    )
+    parser.add_argument("model", help="what unbend embed --save wrote")
+    parser.add_argument("X", help="the points, one a row")
+    _add_output(parser)
+    parser.add_argument("--inverse", action="store_true", help="from the embedding to the space of the data")
+
+
+def _add_output(parser: _Parser) -> None:
+    parser.add_argument("-o", "--output", required=True, metavar="Y", help="the file to write")
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def _add_measure(commands: Any) -> None:
+    parser = commands.add_parser(
+        "measure",
+        help="judge an embedding from any tool",
+        description=_MEASURE,
+        epilog=_MEASURE_EPILOG,
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    parser.add_argument("Y", help="its embedding, in the same order")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (12)")
+    size.add_argument("--radius", type=float, metavar="R", help="instead: all others within this distance")
+    parser.add_argument(
+        "--without-self", action="store_true", help="leave each point out of its own neighbourhood"
+    )
+    parser.add_argument("--centers", type=int, metavar="N", help="measure N neighbourhoods drawn at random")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones are drawn (0)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_demo(commands: Any) -> None:
+    parser = commands.add_parser(
+        "demo", help="a swiss roll, flattened and measured", description=_DEMO, epilog=_DEMO_EPILOG
+    )
+    parser.add_argument("--n", type=int, default=100_000, metavar="N", help="number of points (100000)")
+    parser.add_argument("-o", "--output", default="demo", metavar="DIR", help="folder of the picture (demo)")
+
+
+COMMANDS = {"embed": _add_embed, "transform": _add_transform, "measure": _add_measure, "demo": _add_demo}
