@@ -10,6 +10,7 @@ mod assemble;
 mod charts;
 mod clouds;
 mod embed;
+mod geodesic;
 mod graph;
 mod greedy;
 mod layout;
@@ -22,9 +23,12 @@ mod neighbors;
 mod net;
 mod overlap;
 mod parallel;
+mod paths;
 mod points;
 mod refine;
 mod shapes;
+mod shepard;
+mod skeleton;
 mod synthetic;
 
 /// As many cases, the same in every run.

@@ -133,7 +133,8 @@ impl Sums {
 
     /// The same after the best factor for y: in [0, 1], or infinite where only the data coincide.
     pub fn stress_scaled(&self) -> f64 {
-        self.share(self.rest.sqrt()).min(1.0)
+        let share = self.share(self.rest.sqrt());
+        if share.is_finite() { share.min(1.0) } else { share }
     }
 
     /// The best factor for y, lengths taken out of their units; 0 where all of y coincide.
