@@ -45,7 +45,8 @@ pub(super) struct Sums {
     xx: f64,
     yy: f64,
     xy: f64,
-    /// The sum of squares of y.
+    /// About 0.
+    x2: f64,
     y2: f64,
     /// The factor for y that leaves least of x, and what it leaves.
     factor: f64,
@@ -60,10 +61,10 @@ impl Sums {
             return Sums::default();
         }
         let (mean_x, mean_y) = (x.iter().sum::<f64>() / count, y.iter().sum::<f64>() / count);
-        let y2: f64 = y.iter().map(|y| y * y).sum();
+        let (x2, y2) = (norm2(x), norm2(y));
         let along: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
         let factor = if y2 > 0.0 { along / y2 } else { 0.0 };
-        let mut sums = Sums { count, mean_x, mean_y, y2, factor, ..Sums::default() };
+        let mut sums = Sums { count, mean_x, mean_y, x2, y2, factor, ..Sums::default() };
         for (&x, &y) in x.iter().zip(y) {
             let (dx, dy, rest) = (x - mean_x, y - mean_y, x - factor * y);
             sums.xx += dx * dx;
@@ -99,6 +100,7 @@ impl Sums {
             xx: self.xx + other.xx + dx * dx * weight,
             yy: self.yy + other.yy + dy * dy * weight,
             xy: self.xy + other.xy + dx * dy * weight,
+            x2: self.x2 + other.x2,
             y2: self.y2 + other.y2,
             factor,
             rest: self.rest + other.rest + split,
@@ -143,15 +145,18 @@ impl Sums {
     }
 
     fn share(&self, rest: f64) -> f64 {
-        let x2 = self.xx + self.count * self.mean_x * self.mean_x;
-        if x2 > 0.0 {
-            rest / x2.sqrt()
+        if self.x2 > 0.0 {
+            rest / self.x2.sqrt()
         } else if self.y2 > 0.0 {
             f64::INFINITY
         } else {
             0.0
         }
     }
+}
+
+fn norm2(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum()
 }
 
 /// The best factor for both, and what both leave more with it than each with its own.

@@ -35,6 +35,7 @@ const NOBODY: u32 = u32::MAX;
 pub struct Lengths {
     graph: Neighborhoods<'static>,
     lengths: Vec<f64>,
+    longest: f64,
 }
 
 impl Lengths {
@@ -64,7 +65,8 @@ impl Lengths {
             lengths
         };
         let lengths = map_blocks(x.len(), STAGE, &Silent(monitor), of_block)?.concat();
-        Ok(Lengths { graph, lengths })
+        let longest = lengths.iter().copied().fold(0.0, f64::max);
+        Ok(Lengths { graph, lengths, longest })
     }
 
     /// How many points.
@@ -103,13 +105,8 @@ pub struct Tree {
     distances: Vec<f64>,
     predecessors: Vec<u32>,
     order: Vec<u32>,
-    /// Who waits, nearest first. A point that comes nearer is pushed again, and skipped when it is popped for the
-    /// second time. That and two branches measured faster than four, with or without places kept for each point.
-    queue: BinaryHeap<Reverse<(Rising, u32)>>,
+    queue: Queue,
 }
-
-/// The bits of a distance, which rise with it and are compared as one whole number.
-type Rising = u64;
 
 impl Tree {
     /// Grows from `source`, forgetting what was known.
@@ -120,9 +117,9 @@ impl Tree {
     pub fn grow(&mut self, graph: &Lengths, source: usize, monitor: &dyn Monitor) -> Result<()> {
         self.clear(graph.len());
         self.distances[source] = 0.0;
-        self.queue.push(Reverse((0, source as u32)));
-        while let Some(Reverse((bits, i))) = self.queue.pop() {
-            let distance = f64::from_bits(bits);
+        self.queue.begin(graph);
+        self.queue.push(0.0, source as u32);
+        while let Some((distance, i)) = self.queue.pop(&self.distances) {
             if distance > self.distances[i as usize] {
                 continue; // a shorter way was found since
             }
@@ -151,14 +148,14 @@ impl Tree {
 
     /// Only what was reached has to be forgotten. A stop may have left points that wait.
     fn clear(&mut self, n: usize) {
-        if self.distances.len() == n && self.queue.is_empty() {
+        if self.distances.len() == n && self.queue.waiting == 0 {
             for &i in &self.order {
                 self.distances[i as usize] = f64::INFINITY;
                 self.predecessors[i as usize] = NOBODY;
             }
         } else {
             (self.distances, self.predecessors) = (vec![f64::INFINITY; n], vec![NOBODY; n]);
-            self.queue.clear();
+            self.queue = Queue::default();
         }
         self.order.clear();
     }
@@ -170,10 +167,70 @@ impl Tree {
             if through < known {
                 self.distances[j as usize] = through;
                 self.predecessors[j as usize] = i;
-                self.queue.push(Reverse((through.to_bits(), j)));
+                self.queue.push(through, j);
             } else if through == known && through > distance && i < self.predecessors[j as usize] {
                 self.predecessors[j as usize] = i;
             }
+        }
+    }
+}
+
+/// Who waits, nearest first. A point that comes nearer is pushed again, and skipped when it is popped for the second
+/// time.
+///
+/// Only the nearest lie in a heap, which is small for that; those farther lie unsorted in bins of equal width, and
+/// most of those overtaken are dropped before they are ever sorted. No edge reaches beyond the last bin, so a ring of
+/// bins is enough.
+#[derive(Debug, Default)]
+struct Queue {
+    near: BinaryHeap<Reverse<Waiting>>,
+    far: Vec<Vec<Waiting>>,
+    /// Which bin is in the heap.
+    current: u64,
+    /// How many wait, near and far.
+    waiting: usize,
+    bins_per_length: f64,
+}
+
+/// The bits of a distance, which rise with it and are compared as a whole number, and who waits there.
+type Waiting = (u64, u32);
+
+impl Queue {
+    const BINS: u64 = 64;
+
+    fn begin(&mut self, graph: &Lengths) {
+        self.far.resize_with(Self::BINS as usize, Vec::new);
+        // Less than there are, for distances are rounded. Without lengths there is one bin.
+        let bins_per_length = (Self::BINS - 4) as f64 / graph.longest;
+        self.bins_per_length = if bins_per_length.is_finite() { bins_per_length } else { 0.0 };
+        self.current = 0;
+    }
+
+    fn push(&mut self, distance: f64, i: u32) {
+        let (bin, waiting) = ((distance * self.bins_per_length) as u64, (distance.to_bits(), i));
+        if bin <= self.current {
+            self.near.push(Reverse(waiting));
+        } else {
+            self.far[(bin % Self::BINS) as usize].push(waiting);
+        }
+        self.waiting += 1;
+    }
+
+    fn pop(&mut self, known: &[f64]) -> Option<(f64, u32)> {
+        loop {
+            if let Some(Reverse((bits, i))) = self.near.pop() {
+                self.waiting -= 1;
+                return Some((f64::from_bits(bits), i));
+            }
+            if self.waiting == 0 {
+                return None;
+            }
+            self.current += 1;
+            let bin = &mut self.far[(self.current % Self::BINS) as usize];
+            self.waiting -= bin.len();
+            let nearest = bin.drain(..).filter(|&(bits, i)| known[i as usize].to_bits() == bits);
+            self.near.extend(nearest.map(Reverse));
+            self.waiting += self.near.len();
         }
     }
 }
