@@ -31,6 +31,7 @@ __all__ = [
     "faithfulness",
     "fishbowl",
     "gaussian_bump",
+    "geodesic",
     "greedy",
     "grid",
     "hemisphere",
@@ -46,6 +47,8 @@ __all__ = [
     "reversed",
     "rotating_ball",
     "s_curve",
+    "shepard",
+    "skeleton",
     "strip",
     "swiss_roll",
     "swiss_roll_wittman",
@@ -206,6 +209,30 @@ def asim_all(
     n_jobs: int,
     progress: _Progress | None = None,
 ) -> _Array: ...
+def geodesic(
+    x: _Matrix,
+    y: _Matrix,
+    graph: _Graph,
+    sources: _Indices | None,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> tuple[dict[str, tuple[float, float]], float, _Array]: ...
+def shepard(
+    x: _Matrix,
+    y: _Matrix,
+    n_pairs: int | None,
+    seed: int,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> tuple[dict[str, tuple[float, float]], int]: ...
+def skeleton(
+    x: _Matrix,
+    graph: _Graph,
+    n_landmarks: int,
+    sources: _Indices | None,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> tuple[_Indices, npt.NDArray[np.uint64], _Array]: ...
 def greedy(
     x: _Matrix,
     graph: _Graph,

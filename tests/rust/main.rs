@@ -10,6 +10,7 @@ mod assemble;
 mod charts;
 mod clouds;
 mod embed;
+mod geodesic;
 mod graph;
 mod greedy;
 mod layout;
@@ -22,11 +23,14 @@ mod neighbors;
 mod net;
 mod overlap;
 mod parallel;
+mod paths;
 mod points;
 mod rankings;
 mod ranks;
 mod refine;
 mod shapes;
+mod shepard;
+mod skeleton;
 mod synthetic;
 
 /// As many cases, the same in every run.

@@ -196,6 +196,60 @@ pub fn overlap(y: &Array2<f64>, graph: &[Vec<u32>], far: usize) -> Vec<f64> {
         .collect()
 }
 
+/// Between all points along the undirected graph, edges as long as their ends are apart (Floyd & Warshall).
+pub fn graph_distances(x: &Array2<f64>, graph: &[Vec<u32>]) -> Array2<f64> {
+    let n = x.nrows();
+    let mut d = Array2::from_elem((n, n), f64::INFINITY);
+    for i in 0..n {
+        d[[i, i]] = 0.0;
+        for &j in &graph[i] {
+            let length = distance(x, i, j as usize);
+            (d[[i, j as usize]], d[[j as usize, i]]) = (length, length);
+        }
+    }
+    for through in 0..n {
+        for i in 0..n {
+            for j in 0..n {
+                d[[i, j]] = d[[i, j]].min(d[[i, through]] + d[[through, j]]);
+            }
+        }
+    }
+    d
+}
+
+pub fn distance(x: &Array2<f64>, i: usize, j: usize) -> f64 {
+    (0..x.ncols()).map(|a| (x[[i, a]] - x[[j, a]]).powi(2)).sum::<f64>().sqrt()
+}
+
+/// Pearson's, of pairs.
+pub fn correlation(pairs: &[(f64, f64)]) -> f64 {
+    let n = pairs.len() as f64;
+    let (a, b) = (pairs.iter().map(|p| p.0).sum::<f64>() / n, pairs.iter().map(|p| p.1).sum::<f64>() / n);
+    let sum = |f: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|p| f(p.0 - a, p.1 - b)).sum::<f64>();
+    sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt()
+}
+
+/// Ranks from 1, ties with the mean of theirs.
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |v: &f64| {
+        let below = values.iter().filter(|w| *w < v).count();
+        let equal = values.iter().filter(|w| *w == v).count();
+        below as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
+/// sqrt(sum (x - c y)^2 / sum x^2).
+pub fn stress(pairs: &[(f64, f64)], c: f64) -> f64 {
+    let left: f64 = pairs.iter().map(|(x, y)| (x - c * y).powi(2)).sum();
+    (left / pairs.iter().map(|(x, _)| x * x).sum::<f64>()).sqrt()
+}
+
+/// The factor for y that leaves least of x.
+pub fn best_factor(pairs: &[(f64, f64)]) -> f64 {
+    pairs.iter().map(|(x, y)| x * y).sum::<f64>() / pairs.iter().map(|(_, y)| y * y).sum::<f64>()
+}
+
 /// H X_i, computed about the first point so that an offset costs no digits.
 pub fn centered(x: &Array2<f64>, members: &[usize]) -> DMatrix<f64> {
     let m = members.len();

@@ -1,12 +1,23 @@
 """How faithful an embedding is, in every measure that people use.
 
-The Procrustes measures of Goldberg & Ritov (2009) and their overlap, and the measures of Zhang, Ren & Zhang
-that let every coordinate be rescaled; and by ranks among neighbours, trustworthiness and its relatives.
+The Procrustes measures of Goldberg & Ritov (2009) and their overlap; those of Zhang, Ren & Zhang that let
+every coordinate be rescaled; trustworthiness and its relatives, by ranks among neighbours; and those that
+compare distances, along the neighbourhood graph or straight.
 """
 
+from .distances import (
+    Geodesic,
+    Shepard,
+    geodesic,
+    geodesic_stretch,
+    residual_variance,
+    shepard,
+    spearman,
+    stress,
+)
 from .faithful import Faithfulness, faithfulness, lower_bound, procrustes
 from .folds import overlap
-from .nieqa import asim, nieqa_local
+from .nieqa import asim, nieqa_global, nieqa_local, nieqa_truth
 from .ranks import (
     Ranks,
     agreement_rate,
@@ -23,21 +34,31 @@ from .ranks import (
 
 __all__ = [
     "Faithfulness",
+    "Geodesic",
     "Ranks",
+    "Shepard",
     "agreement_rate",
     "asim",
     "continuity",
     "coranking_matrix",
     "faithfulness",
+    "geodesic",
+    "geodesic_stretch",
     "lcmc",
     "lower_bound",
     "mrre",
+    "nieqa_global",
     "nieqa_local",
+    "nieqa_truth",
     "overlap",
     "procrustes",
     "q_nx",
     "r_nx",
     "rand_index",
     "ranks",
+    "residual_variance",
+    "shepard",
+    "spearman",
+    "stress",
     "trustworthiness",
 ]

@@ -7,6 +7,7 @@ mod array;
 mod charts;
 mod embed;
 mod error;
+mod geodesic;
 mod measure;
 mod neighbors;
 mod ranks;
@@ -26,6 +27,8 @@ mod _core {
     use crate::charts::charts_py;
     #[pymodule_export]
     use crate::embed::{carry, greedy, lay_out};
+    #[pymodule_export]
+    use crate::geodesic::{geodesic, shepard, skeleton};
     #[pymodule_export]
     use crate::measure::{asim, asim_all, faithfulness, lower_bound, overlap};
     #[pymodule_export]

@@ -8,6 +8,7 @@ mod blocked;
 mod candidates;
 mod graph;
 mod kdtree;
+pub mod paths;
 mod ranks;
 
 pub use graph::{Found, Knn, Neighborhoods};

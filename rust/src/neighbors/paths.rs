@@ -1,0 +1,260 @@
+//! Shortest paths along the undirected neighbourhood graph, edges as long as their ends are apart.
+//!
+//! The graph geodesics G_X(i, j) of Tenenbaum et al. that Zhang, Ren & Zhang correlate with embedded distances (eq. 3)
+//! and from whose paths they choose landmarks (section IV-B). Dijkstra's algorithm, one source to a thread.
+//!
+//! Cost: O(n (k + log n)) for each source. Memory: 12 bytes for each entry of the undirected graph, and about 50 bytes
+//! a point for each thread.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::graph::Neighborhoods;
+use crate::error::{Error, Result};
+use crate::monitor::{Monitor, Silent};
+use crate::parallel::map_blocks;
+use crate::points::Points;
+
+const STAGE: &str = "lengths";
+
+/// Points settled between two looks at the monitor: less than a millisecond of work.
+const LOOK: usize = 2048;
+
+/// Points handled at once where lengths are computed.
+const CHUNK: usize = 512;
+
+/// Stands for no point.
+const NOBODY: u32 = u32::MAX;
+
+/// The undirected neighbourhood graph with the length of every edge.
+#[derive(Debug, Clone)]
+pub struct Lengths {
+    graph: Neighborhoods<'static>,
+    lengths: Vec<f64>,
+    longest: f64,
+}
+
+impl Lengths {
+    /// Every edge that either end lists, as long as the ends are apart.
+    pub fn new(x: &Points, neighborhoods: &Neighborhoods, monitor: &dyn Monitor) -> Result<Self> {
+        if x.len() != neighborhoods.len() {
+            let (left_len, right_len) = (x.len(), neighborhoods.len());
+            return Err(Error::LengthMismatch {
+                left: "X",
+                left_len,
+                right: "the neighbourhood graph",
+                right_len,
+            });
+        }
+        monitor.check()?;
+        let graph = neighborhoods.symmetrized();
+        let of_block = |block: Range<usize>| {
+            let (mut from, mut to) = (vec![0.0; x.dim()], vec![0.0; x.dim()]);
+            let mut lengths = Vec::with_capacity(CHUNK);
+            for i in block {
+                x.copy_row(i, &mut from);
+                for &j in graph.of(i) {
+                    x.copy_row(j as usize, &mut to);
+                    lengths.push(distance(&from, &to));
+                }
+            }
+            lengths
+        };
+        let lengths = map_blocks(x.len(), STAGE, &Silent(monitor), of_block)?.concat();
+        let longest = lengths.iter().copied().fold(0.0, f64::max);
+        Ok(Lengths { graph, lengths, longest })
+    }
+
+    /// How many points.
+    #[allow(clippy::len_without_is_empty)] // a graph of no points has no use for the question
+    pub fn len(&self) -> usize {
+        self.graph.len()
+    }
+
+    /// The graph without lengths: in rising order.
+    pub fn graph(&self) -> &Neighborhoods<'static> {
+        &self.graph
+    }
+
+    /// The length of every edge, in the order of the graph's entries.
+    pub fn lengths(&self) -> &[f64] {
+        &self.lengths
+    }
+
+    /// Who is beside `i`, and how far.
+    fn beside(&self, i: usize) -> impl Iterator<Item = (u32, f64)> {
+        let beside = self.graph.of(i);
+        let lengths = &self.lengths[self.graph.start(i)..][..beside.len()];
+        beside.iter().copied().zip(lengths.iter().copied())
+    }
+}
+
+/// Between two points of the same dimension. Squares are summed in the order of the coordinates, so both directions
+/// of an edge have the same bits.
+pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// The shortest paths from one point to all that it reaches, and room for those from the next.
+#[derive(Debug, Default)]
+pub struct Tree {
+    distances: Vec<f64>,
+    predecessors: Vec<u32>,
+    order: Vec<u32>,
+    queue: Queue,
+}
+
+impl Tree {
+    /// Grows from `source`, forgetting what was known.
+    ///
+    /// Points are settled nearest first, those waiting at the same distance by index. Of several shortest paths to a
+    /// point that one is kept whose last step comes from the lowest index among nearer points; if there are none
+    /// (copies of the source), from the first settled.
+    pub fn grow(&mut self, graph: &Lengths, source: usize, monitor: &dyn Monitor) -> Result<()> {
+        self.clear(graph.len());
+        self.distances[source] = 0.0;
+        self.queue.begin(graph);
+        self.queue.push(0.0, source as u32);
+        while let Some((distance, i)) = self.queue.pop(&self.distances) {
+            if distance > self.distances[i as usize] {
+                continue; // a shorter way was found since
+            }
+            if self.order.len().is_multiple_of(LOOK) {
+                monitor.check()?;
+            }
+            self.settle(graph, i, distance);
+        }
+        Ok(())
+    }
+
+    /// The distance to every point; infinite where no path leads.
+    pub fn distances(&self) -> &[f64] {
+        &self.distances
+    }
+
+    /// From where the last step to point `i` comes; nowhere for the source and what is not reached.
+    pub fn predecessor(&self, i: usize) -> Option<u32> {
+        Some(self.predecessors[i]).filter(|&j| j != NOBODY)
+    }
+
+    /// The points that are reached, the source first, none before its predecessor.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Only what was reached has to be forgotten. A stop may have left points that wait.
+    fn clear(&mut self, n: usize) {
+        if self.distances.len() == n && self.queue.waiting == 0 {
+            for &i in &self.order {
+                self.distances[i as usize] = f64::INFINITY;
+                self.predecessors[i as usize] = NOBODY;
+            }
+        } else {
+            (self.distances, self.predecessors) = (vec![f64::INFINITY; n], vec![NOBODY; n]);
+            self.queue = Queue::default();
+        }
+        self.order.clear();
+    }
+
+    fn settle(&mut self, graph: &Lengths, i: u32, distance: f64) {
+        self.order.push(i);
+        for (j, length) in graph.beside(i as usize) {
+            let (through, known) = (distance + length, self.distances[j as usize]);
+            if through < known {
+                self.distances[j as usize] = through;
+                self.predecessors[j as usize] = i;
+                self.queue.push(through, j);
+            } else if through == known && through > distance && i < self.predecessors[j as usize] {
+                self.predecessors[j as usize] = i;
+            }
+        }
+    }
+}
+
+/// Who waits, nearest first. A point that comes nearer is pushed again, and skipped when it is popped for the second
+/// time.
+///
+/// Only the nearest lie in a heap, which is small for that; those farther lie unsorted in bins of equal width, and
+/// most of those overtaken are dropped before they are ever sorted. No edge reaches beyond the last bin, so a ring of
+/// bins is enough.
+#[derive(Debug, Default)]
+struct Queue {
+    near: BinaryHeap<Reverse<Waiting>>,
+    far: Vec<Vec<Waiting>>,
+    /// Which bin is in the heap.
+    current: u64,
+    /// How many wait, near and far.
+    waiting: usize,
+    bins_per_length: f64,
+}
+
+/// The bits of a distance, which rise with it and are compared as a whole number, and who waits there.
+type Waiting = (u64, u32);
+
+impl Queue {
+    const BINS: u64 = 64;
+
+    fn begin(&mut self, graph: &Lengths) {
+        self.far.resize_with(Self::BINS as usize, Vec::new);
+        // Less than there are, for distances are rounded. Without lengths there is one bin.
+        let bins_per_length = (Self::BINS - 4) as f64 / graph.longest;
+        self.bins_per_length = if bins_per_length.is_finite() { bins_per_length } else { 0.0 };
+        self.current = 0;
+    }
+
+    fn push(&mut self, distance: f64, i: u32) {
+        let (bin, waiting) = ((distance * self.bins_per_length) as u64, (distance.to_bits(), i));
+        if bin <= self.current {
+            self.near.push(Reverse(waiting));
+        } else {
+            self.far[(bin % Self::BINS) as usize].push(waiting);
+        }
+        self.waiting += 1;
+    }
+
+    fn pop(&mut self, known: &[f64]) -> Option<(f64, u32)> {
+        loop {
+            if let Some(Reverse((bits, i))) = self.near.pop() {
+                self.waiting -= 1;
+                return Some((f64::from_bits(bits), i));
+            }
+            if self.waiting == 0 {
+                return None;
+            }
+            self.current += 1;
+            let bin = &mut self.far[(self.current % Self::BINS) as usize];
+            self.waiting -= bin.len();
+            let nearest = bin.drain(..).filter(|&(bits, i)| known[i as usize].to_bits() == bits);
+            self.near.extend(nearest.map(Reverse));
+            self.waiting += self.near.len();
+        }
+    }
+}
+
+/// Calls `f(state, place, tree)` with the shortest paths from each of `sources`, and collects the values in order.
+pub fn from_each<S, T: Send>(
+    graph: &Lengths,
+    sources: &[u32],
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    state: impl Fn() -> S + Sync + Send,
+    f: impl Fn(&mut S, usize, &Tree) -> T + Sync + Send,
+) -> Result<Vec<T>> {
+    let (done, total) = (AtomicUsize::new(0), sources.len());
+    let sources = sources.par_iter().enumerate();
+    let states = || (Tree::default(), state());
+    sources
+        .map_init(states, |(tree, state), (place, &source)| {
+            tree.grow(graph, source as usize, monitor)?;
+            let value = f(state, place, tree);
+            monitor.check()?;
+            let before = done.fetch_add(1, Ordering::Relaxed);
+            monitor.progress(stage, before + 1, total);
+            Ok(value)
+        })
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! Shortest paths: against Floyd & Warshall on any graph, and what a tree of them must be.
+
+use ndarray::{Array2, array};
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unbend::neighbors::paths::{Lengths, Tree, from_each};
+use unbend::{Error, Monitor, Neighborhoods, Points, Search, Unmonitored, neighbors};
+
+use crate::clouds::*;
+use crate::{cases, naive, on_threads};
+
+pub fn points(x: &Array2<f64>) -> Points<'_> {
+    Points::new("X", x.view(), &Unmonitored).unwrap()
+}
+
+pub fn knn(x: &Array2<f64>, k: usize) -> Neighborhoods<'static> {
+    neighbors::nearest(&points(x), k, Search::Auto, &Unmonitored).unwrap().neighborhoods
+}
+
+/// Any lists: of any sizes, empty ones, hubs, several components.
+pub fn any_lists(n: usize, most: usize, seed: u64) -> Vec<Vec<u32>> {
+    let mut rng = rng(seed);
+    let parts = 1 + pick(&mut rng, 3);
+    (0..n)
+        .map(|i| {
+            let wanted = pick(&mut rng, most + 1);
+            let mut list: Vec<u32> = (0..wanted)
+                .map(|_| if pick(&mut rng, 4) == 0 { 0 } else { pick(&mut rng, n) as u32 })
+                .filter(|&j| j as usize != i && j as usize % parts == i % parts)
+                .collect();
+            list.sort_unstable();
+            list.dedup();
+            list
+        })
+        .collect()
+}
+
+pub fn from_lists(lists: &[Vec<u32>]) -> Neighborhoods<'static> {
+    let (indptr, indices) = naive::ragged(lists);
+    Neighborhoods::from_ragged(indptr, indices).unwrap()
+}
+
+fn lengths(x: &Array2<f64>, graph: &Neighborhoods) -> Lengths {
+    Lengths::new(&points(x), graph, &Unmonitored).unwrap()
+}
+
+fn tree(graph: &Lengths, source: usize) -> Tree {
+    let mut tree = Tree::default();
+    tree.grow(graph, source, &Unmonitored).unwrap();
+    tree
+}
+
+/// Everything that a tree says.
+fn said(tree: &Tree) -> (Vec<f64>, Vec<Option<u32>>, Vec<u32>) {
+    let n = tree.distances().len();
+    (tree.distances().to_vec(), (0..n).map(|i| tree.predecessor(i)).collect(), tree.order().to_vec())
+}
+
+fn length(graph: &Lengths, i: usize, j: usize) -> Option<f64> {
+    let at = graph.graph().of(i).iter().position(|&other| other as usize == j)?;
+    Some(graph.lengths()[graph.graph().start(i) + at])
+}
+
+/// The rule of predecessors, read off the distances.
+fn check_tree(graph: &Lengths, source: usize, tree: &Tree) {
+    let (d, order) = (tree.distances(), tree.order());
+    assert_eq!((order[0] as usize, d[source], tree.predecessor(source)), (source, 0.0, None));
+    assert!(order.windows(2).all(|pair| d[pair[0] as usize] <= d[pair[1] as usize]));
+    let place: Vec<Option<usize>> =
+        (0..d.len()).map(|i| order.iter().position(|&j| j as usize == i)).collect();
+    for i in (0..d.len()).filter(|&i| i != source) {
+        assert_eq!(place[i].is_some(), d[i].is_finite());
+        let leads = |j: &usize| length(graph, *j, i).is_some_and(|length| d[*j] + length == d[i]);
+        let found = tree.predecessor(i).map(|j| j as usize);
+        let nearest = (0..d.len()).filter(|&j| d[j] < d[i]).find(leads);
+        match (nearest, found) {
+            (Some(expected), found) => assert_eq!(found, Some(expected)),
+            (None, Some(found)) => assert!(leads(&found) && d[found] == d[i] && place[found] < place[i]),
+            (None, None) => assert!(d[i].is_infinite()),
+        }
+    }
+}
+
+fn check_distances(x: &Array2<f64>, graph: &Neighborhoods) {
+    let (lengths, expected) = (lengths(x, graph), naive::graph_distances(x, &naive::rows(graph)));
+    let mut reused = Tree::default();
+    for source in 0..x.nrows() {
+        reused.grow(&lengths, source, &Unmonitored).unwrap();
+        assert_eq!(said(&reused), said(&tree(&lengths, source)));
+        check_tree(&lengths, source, &reused);
+        for (found, expected) in reused.distances().iter().zip(expected.row(source)) {
+            assert!(found == expected || (found - expected).abs() <= 1e-13 * expected, "{found} {expected}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(120))]
+
+    #[test]
+    fn any_graph_has_the_distances_of_the_definition(
+        n in 1usize..40, most in 0usize..6, kind in 0usize..CLOUDS.len(), q in 1usize..4, seed: u32,
+    ) {
+        let seed = u64::from(seed);
+        check_distances(&double(CLOUDS[kind], n, q, seed), &from_lists(&any_lists(n, most, seed)));
+    }
+
+    #[test]
+    fn so_do_graphs_of_neighbours(n in 8usize..50, k in 1usize..7, kind in 0usize..CLOUDS.len(), seed: u32) {
+        let x = double(CLOUDS[kind], n, 3, u64::from(seed));
+        check_distances(&x, &knn(&x, k));
+    }
+}
+
+#[test]
+fn ties_go_to_the_lower_index() {
+    // a square of equal sides: both ways round to the far corner are as long
+    let square = array![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
+    let ring = from_lists(&[vec![2, 3], vec![2, 3], vec![], vec![]]);
+    let found = tree(&lengths(&square, &ring), 0);
+    assert_eq!((found.distances()[1], found.predecessor(1)), (2.0, Some(2)));
+    assert_eq!(found.order(), [0, 2, 3, 1]);
+}
+
+#[test]
+fn copies_do_not_go_round_in_circles() {
+    let same = Array2::zeros((6, 2));
+    let all = from_lists(&(0..6).map(|i| (0..6).filter(|&j| j != i).collect()).collect::<Vec<_>>());
+    let found = tree(&lengths(&same, &all), 3);
+    assert_eq!(found.order(), [3, 0, 1, 2, 4, 5]);
+    assert_eq!(
+        (0..6).map(|i| found.predecessor(i)).collect::<Vec<_>>()[..4],
+        [Some(3), Some(3), Some(3), None]
+    );
+}
+
+#[test]
+fn edges_are_as_long_both_ways() {
+    let x = gaussian(300, 5, 2);
+    let graph = lengths(&x, &knn(&x, 6));
+    for i in 0..300 {
+        for &j in graph.graph().of(i) {
+            assert_eq!(length(&graph, i, j as usize), length(&graph, j as usize, i));
+        }
+    }
+}
+
+#[test]
+fn many_sources_are_the_same_on_any_number_of_threads() {
+    let x = gaussian(2000, 3, 7);
+    let (graph, sources) = (lengths(&x, &knn(&x, 8)), (0..2000).step_by(37).collect::<Vec<u32>>());
+    let all = || from_each(&graph, &sources, "paths", &Unmonitored, || (), |_, _, tree| said(tree)).unwrap();
+    let one = on_threads(1, all);
+    for threads in [2, 5] {
+        assert_eq!(on_threads(threads, all), one);
+    }
+    for (&source, found) in sources.iter().zip(&one).step_by(9) {
+        assert_eq!(&said(&tree(&graph, source as usize)), found);
+    }
+}
+
+/// Stops after so many looks.
+struct StopAfter(AtomicUsize);
+
+impl Monitor for StopAfter {
+    fn stop_requested(&self) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
+
+#[test]
+fn it_stops_within_one_source_and_can_begin_again() {
+    let x = gaussian(30_000, 2, 3);
+    let graph = lengths(&x, &knn(&x, 8));
+    let mut stopped = Tree::default();
+    for looks in [0, 1, 5] {
+        let monitor = StopAfter(AtomicUsize::new(looks));
+        assert_eq!(stopped.grow(&graph, 7, &monitor).unwrap_err(), Error::Interrupted);
+        assert!(stopped.order().len() <= looks * 2048);
+    }
+    stopped.grow(&graph, 9, &Unmonitored).unwrap();
+    assert_eq!(said(&stopped), said(&tree(&graph, 9)));
+}
+
+#[test]
+fn points_and_graph_must_belong_together() {
+    let (x, y) = (gaussian(20, 2, 1), gaussian(19, 2, 1));
+    let error = Lengths::new(&points(&y), &knn(&x, 3), &Unmonitored).unwrap_err();
+    assert_eq!(error.to_string(), "X has 19 rows, but the neighbourhood graph has 20");
+}
