@@ -63,8 +63,8 @@ PULLED, TEARS = 3.0, 0.005
 # brings points beside each other that are some steps apart.
 OVERLAPPING, ELONGATED, OVERLAPPING_ELONGATED = 0.05, 6.0, 0.2
 
-# The scale varies when sizes spread by more than VARYING, and by more than shapes, for noise spreads both. One
-# linear map everywhere does not spread by more than UNIFORM, noise included.
+# The scale varies when sizes spread by more than VARYING, and by more than shapes do, for noise spreads both.
+# One linear map everywhere does not spread by more than UNIFORM, some noise included.
 VARYING, UNIFORM = 1.25, 1.5
 
 # By what factor the unit may be off, either way. Not R_N less R_N scaled: a single neighbour that is far in
