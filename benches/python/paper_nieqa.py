@@ -1,8 +1,8 @@
 """The experiments of Zhang, Ren & Zhang (NIEQA), section III-A (Fig. 1) and section V (Figs. 2 to 8).
 
     python benches/python/paper_nieqa.py --quick           # 3 draws: a minute
-    python benches/python/paper_nieqa.py                   # 20 draws: three minutes
-    python benches/python/paper_nieqa.py --data FOLDER     # also faces
+    python benches/python/paper_nieqa.py                   # 20 draws: some minutes
+    python benches/python/paper_nieqa.py --data FOLDER     # also faces, 5 draws: as long again
     python benches/python/paper_nieqa.py --markdown nieqa.md --figures FOLDER
 
 The FOLDER of --data holds frey_faces.npz (X, 1965 x 560), the faces that the paper calls l1eface.
@@ -285,8 +285,11 @@ def evaluate(name, draw, draws, report):
         embeddings = {method: embedded(method, sample, sample.k) for method in METHODS}
         outcome = outcome or Outcome(sample, embeddings, [])
         outcome.values.append(measured(sample, embeddings))
-    n, q = outcome.sample.x.shape
-    report(f"### {name}: n = {n}, q = {q}, k = {outcome.sample.k}, medians of {draws} draws\n")
+    first = outcome.sample
+    n, q = first.x.shape
+    bound = ub.metrics.lower_bound(first.x, 2, neighborhoods=first.near, include_self=False)
+    report(f"### {name}: n = {n}, q = {q}, k = {first.k}, medians of {draws} draws\n")
+    report(f"No embedding in the plane has M_P, M_P^c or M_L below {bound:.4f} (first draw).\n")
     report.table(list(table(outcome.values)))
     report.table(list(verdicts(CLAIMS[name], outcome.values)))
     return outcome

@@ -36,7 +36,8 @@ KINDS = (
 )
 
 # Thresholds. Errors are excesses: (value - lower bound) / (1 - lower bound), what could have been avoided.
-# benches/python/reading.py prints beside each of them where the kinds it divides lie.
+# benches/python/reading.py prints the numbers of every kind, and beside each threshold that parts kinds by one
+# number the cut of least error. A threshold that several kinds share need not be at the best cut of each.
 
 # An excess is small below SMALL plus NOISY times the lower bound: noise makes a neighbourhood thick, and
 # then even the true coordinates do not explain what of it lies along the surface. With few dimensions across
