@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, metrics
 from .charts import Charts, charts
+from .comparison import Comparison, compare
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
 from .progress import Stopped
+from .quality import Quality, quality
 from .refine import Refinement, RefinementInterrupted, refine
 
 if TYPE_CHECKING:
@@ -20,22 +22,26 @@ __version__ = version("unbend")
 
 __all__ = [
     "Charts",
+    "Comparison",
     "DisconnectedWarning",
     "Faithfulness",
     "GreedyProcrustes",
     "Neighborhoods",
     "NotFlatWarning",
     "ProcrustesAlignment",
+    "Quality",
     "Refinement",
     "RefinementInterrupted",
     "Stopped",
     "__version__",
     "charts",
+    "compare",
     "datasets",
     "faithfulness",
     "load",
     "metrics",
     "neighborhoods",
+    "quality",
     "refine",
 ]
 

@@ -216,7 +216,7 @@ def geodesic(
     sources: _Indices | None,
     n_jobs: int,
     progress: _Progress | None = None,
-) -> tuple[dict[str, tuple[float, float]], float, _Array]: ...
+) -> tuple[dict[str, tuple[float, float, _Array]], float, _Array]: ...
 def shepard(
     x: _Matrix,
     y: _Matrix,
@@ -224,7 +224,7 @@ def shepard(
     seed: int,
     n_jobs: int,
     progress: _Progress | None = None,
-) -> tuple[dict[str, tuple[float, float]], int]: ...
+) -> tuple[dict[str, tuple[float, float, _Array]], int]: ...
 def skeleton(
     x: _Matrix,
     graph: _Graph,

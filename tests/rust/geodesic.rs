@@ -29,8 +29,8 @@ fn numbers(pairs: &[(f64, f64)]) -> [f64; 4] {
     [1.0 - naive::correlation(pairs).powi(2), naive::stress(pairs, 1.0), naive::stress(pairs, c), c]
 }
 
-fn measured(m: &Geodesic) -> [Measured; 4] {
-    [m.residual_variance, m.stress, m.stress_scaled, m.scale]
+fn measured(m: &Geodesic) -> [&Measured; 4] {
+    [&m.residual_variance, &m.stress, &m.stress_scaled, &m.scale]
 }
 
 fn values(m: &Geodesic) -> [f64; 4] {

@@ -230,7 +230,7 @@ pub fn correlation(pairs: &[(f64, f64)]) -> f64 {
 }
 
 /// Ranks from 1, ties with the mean of theirs.
-pub fn ranks(values: &[f64]) -> Vec<f64> {
+pub fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let rank = |v: &f64| {
         let below = values.iter().filter(|w| *w < v).count();
         let equal = values.iter().filter(|w| *w == v).count();

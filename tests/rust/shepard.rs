@@ -13,8 +13,8 @@ fn of(x: &Array2<f64>, y: &Array2<f64>, n_pairs: Option<usize>, seed: u64) -> Sh
     shepard(&points(x), &points(y), ShepardParams { n_pairs, seed }, &Unmonitored).unwrap()
 }
 
-fn measured(m: &Shepard) -> [Measured; 5] {
-    [m.spearman, m.pearson, m.stress, m.stress_scaled, m.scale]
+fn measured(m: &Shepard) -> [&Measured; 5] {
+    [&m.spearman, &m.pearson, &m.stress, &m.stress_scaled, &m.scale]
 }
 
 fn values(m: &Shepard) -> [f64; 5] {
@@ -29,7 +29,7 @@ fn textbook(x: &Array2<f64>, y: &Array2<f64>) -> [f64; 5] {
         }
     }
     let (dx, dy): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let ranks: Vec<(f64, f64)> = naive::ranks(&dx).into_iter().zip(naive::ranks(&dy)).collect();
+    let ranks: Vec<(f64, f64)> = naive::mid_ranks(&dx).into_iter().zip(naive::mid_ranks(&dy)).collect();
     let c = naive::best_factor(&pairs);
     let stress = |c| naive::stress(&pairs, c);
     [naive::correlation(&ranks), naive::correlation(&pairs), stress(1.0), stress(c), c]

@@ -80,6 +80,8 @@ class Geodesic(_Measured):
         Of each number above but `stretch_mean` and `unreachable`, when sources were drawn; 0 when all
         points were sources. By the jackknife that leaves out one source at a time, and for the median by the
         spread of the order statistics about it.
+    units : mapping of ndarray
+        What each source contributes to every number but the stretch; the mean over sources estimates it.
     per_point : mapping of ndarray
         "stretch": for each source the largest over the smallest ratio D / G. At least 1, and 1 where all
         distances from it keep their proportions. Infinite where a point at some distance lies on it in Y,
@@ -98,6 +100,7 @@ class Geodesic(_Measured):
     n_points: int
     n_sources: int
     standard_error: Mapping[str, float]
+    units: Mapping[str, Array] = field(repr=False)
     per_point: Mapping[str, Array] = field(repr=False)
     sources: npt.NDArray[np.uint32] = field(repr=False)
 
@@ -120,6 +123,9 @@ class Shepard(_Measured):
         How many pairs were looked at.
     standard_error : mapping of float
         Of each number, when pairs were drawn; 0 when all were looked at. From the spread over 32 batches.
+    units : mapping of ndarray
+        Each number in every batch; empty when all pairs were looked at. With the same seed the batches of
+        another embedding hold the same pairs.
     """
 
     spearman: float
@@ -129,6 +135,7 @@ class Shepard(_Measured):
     scale: float
     n_pairs: int
     standard_error: Mapping[str, float]
+    units: Mapping[str, Array] = field(repr=False)
 
 
 def geodesic(
@@ -188,15 +195,16 @@ def geodesic(
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
     sources = draw_sources(len(x), n_sources, random_state)
     numbers, unreachable, stretch = _core.geodesic(x, y, graph, sources, thread_count(n_jobs))
-    errors = {name: error for name, (_, error) in numbers.items()}
+    errors = {name: error for name, (_, error, _) in numbers.items()}
     return Geodesic(
-        **{name: value for name, (value, _) in numbers.items()},
+        **{name: value for name, (value, _, _) in numbers.items()},
         stretch=float(np.median(stretch)),
         stretch_mean=float(stretch.mean()),
         unreachable=unreachable,
         n_points=len(x),
         n_sources=len(stretch),
         standard_error=errors | {"stretch": _error_of_median(stretch, len(x))},
+        units={name: units for name, (_, _, units) in numbers.items()},
         per_point={"stretch": stretch},
         sources=np.arange(len(x), dtype=np.uint32) if sources is None else sources,
     )
@@ -245,9 +253,10 @@ def shepard(
         wanted = _SOME_PAIRS
     numbers, seen = _core.shepard(x, y, wanted, seed_from(random_state), thread_count(n_jobs))
     return Shepard(
-        **{name: value for name, (value, _) in numbers.items()},
+        **{name: value for name, (value, _, _) in numbers.items()},
         n_pairs=seen,
-        standard_error={name: error for name, (_, error) in numbers.items()},
+        standard_error={name: error for name, (_, error, _) in numbers.items()},
+        units={name: units for name, (_, _, units) in numbers.items()},
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from ..neighbors import Neighborhoods, resolve
@@ -206,11 +208,9 @@ def nieqa_global(
     x, y = pair(X, Y)
     _check_normalization(normalization)
     graph = _landmark_graph(x, landmark_neighbors, neighborhoods, n_jobs)
-    (n, d), sources = y.shape, draw_sources(len(x), n_sources, random_state)
-    count = _landmark_count(n, d, n_landmarks)
-    landmarks, _, distances = _core.skeleton(x, graph._graph, count, sources, thread_count(n_jobs))
-    laid_out = _classical_scaling(distances.reshape(count, count), d)
-    return _core.asim(laid_out, y[landmarks.astype(np.intp)], normalization, 1)
+    count = _landmark_count(len(x), y.shape[1], n_landmarks)
+    skeleton = Skeleton.of(x, graph, count, draw_sources(len(x), n_sources, random_state), n_jobs)
+    return skeleton.asim(y, normalization)
 
 
 def nieqa_truth(Y: Any, coordinates: Any, *, normalization: Normalization = "centered") -> float:
@@ -247,6 +247,31 @@ def nieqa_truth(Y: Any, coordinates: Any, *, normalization: Normalization = "cen
     y, truth = pair(Y, coordinates, ("Y", "coordinates"))
     _check_normalization(normalization)
     return _core.asim(y, truth, normalization, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """Landmarks, and how far they are apart along the graph: of the data alone, for any embedding."""
+
+    landmarks: npt.NDArray[np.intp]
+    distances: Array
+
+    @classmethod
+    def of(cls, x: Any, graph: Neighborhoods, count: int, sources: Centers, n_jobs: int | None) -> Skeleton:
+        """Find so many landmarks, on paths from `sources`."""
+        landmarks, _, distances = _core.skeleton(x, graph._graph, count, sources, thread_count(n_jobs))
+        return cls(landmarks.astype(np.intp), distances.reshape(count, count))
+
+    @classmethod
+    def by_default(cls, x: Any, d: int, random_state: Any, n_jobs: int | None) -> Skeleton:
+        """Find as many as :func:`nieqa_global` finds for embeddings in `d` dimensions."""
+        graph, n = _landmark_graph(x, None, None, n_jobs), len(x)
+        return cls.of(x, graph, _landmark_count(n, d, None), draw_sources(n, None, random_state), n_jobs)
+
+    def asim(self, y: Any, normalization: Normalization = "centered") -> float:
+        """Compare an embedding of the landmarks with what classical scaling makes of them."""
+        laid_out = _classical_scaling(self.distances, y.shape[1])
+        return _core.asim(laid_out, y[self.landmarks], normalization, 1)
 
 
 def _landmark_graph(x: Any, k: Any, given: Neighborhoods | None, n_jobs: int | None) -> Neighborhoods:

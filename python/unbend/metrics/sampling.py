@@ -52,6 +52,8 @@ def sampled(
         What `measure` returned for them.
     """
     width = _as_half_width(half_width)
+    if isinstance(n_centers, np.ndarray):  # another measure has drawn already
+        return n_centers, measure(n_centers)
     if n_centers == "auto" and isinstance(n_centers, str):
         return _grown(n, width, random_state, measure, aims)
     if n_centers is None or as_count(n_centers, "n_centers") >= n:

@@ -11,7 +11,7 @@ use crate::run::{Progress, run_reporting};
 
 type Numbers<'py> = Bound<'py, PyDict>;
 
-/// Each number with its standard error, the share of pairs that no path joins, and the stretch of each source.
+/// Each number with its standard error and units, the share of pairs that no path joins, and the stretch of each source.
 #[pyfunction]
 #[pyo3(signature = (x, y, graph, sources, n_jobs, progress=None))]
 pub fn geodesic<'py>(
@@ -38,7 +38,7 @@ pub fn geodesic<'py>(
     Ok((to_dict(py, numbers)?, found.unreachable, found.stretch.into_pyarray(py)))
 }
 
-/// Each number with its standard error, and how many pairs were looked at.
+/// Each number with its standard error and units, and how many pairs were looked at.
 #[pyfunction]
 #[pyo3(signature = (x, y, n_pairs, seed, n_jobs, progress=None))]
 pub fn shepard<'py>(
@@ -66,7 +66,7 @@ pub fn shepard<'py>(
 fn to_dict<'py, const N: usize>(py: Python<'py>, numbers: [(&str, Measured); N]) -> PyResult<Numbers<'py>> {
     let dict = PyDict::new(py);
     for (name, number) in numbers {
-        dict.set_item(name, (number.value, number.standard_error))?;
+        dict.set_item(name, (number.value, number.standard_error, number.units.into_pyarray(py)))?;
     }
     Ok(dict)
 }

@@ -155,9 +155,13 @@ impl Pairs {
 fn summary(seen: &[Seen], n: usize, units: Units) -> Geodesic {
     let without = Without::each(seen);
     let share = seen.len() as f64 / n as f64;
-    let measured = |number: &dyn Fn(&Sums) -> f64| Measured {
-        value: number(&without.all),
-        standard_error: jackknife(without.one.iter().map(number), share),
+    let measured = |number: &dyn Fn(&Sums) -> f64| {
+        let value = number(&without.all);
+        Measured::estimated(
+            value,
+            without.one.iter().map(|one| pseudo(value, number(one), seen.len())).collect(),
+            share,
+        )
     };
     let pairs = seen.len() as f64 * (n - 1) as f64;
     Geodesic {
@@ -194,17 +198,7 @@ impl Without {
     }
 }
 
-/// The standard error of a number that is known without each of the sources, these being a share of all points.
-fn jackknife(without: impl Iterator<Item = f64> + Clone, share: f64) -> f64 {
-    let count = without.clone().count() as f64;
-    if share >= 1.0 {
-        return 0.0;
-    }
-    if count < 2.0 {
-        return f64::INFINITY;
-    }
-    let mean = without.clone().sum::<f64>() / count;
-    let about = without.map(|value| (value - mean) * (value - mean)).sum::<f64>();
-    let error = (about * (count - 1.0) / count * (1.0 - share)).sqrt();
-    if error.is_nan() { f64::INFINITY } else { error }
+/// What one source contributes to a number that is known with and without it (Tukey's pseudovalue).
+fn pseudo(value: f64, without: f64, count: usize) -> f64 {
+    if value == without { value } else { value + (count - 1) as f64 * (value - without) }
 }

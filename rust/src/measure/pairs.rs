@@ -27,12 +27,36 @@ pub(super) fn unit(lengths: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// A number and how far that of a sample may be from that of all.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// The number.
     pub value: f64,
     /// Its standard error: 0 if nothing was left out, infinite if too little was seen to say.
     pub standard_error: f64,
+    /// A number for each source or batch. Their mean estimates the value, their spread its error: subtracted from
+    /// those of another embedding they tell the error of the difference.
+    pub units: Vec<f64>,
+}
+
+impl Measured {
+    /// A number whose units were drawn independently, a `share` of all there are.
+    pub(super) fn estimated(value: f64, units: Vec<f64>, share: f64) -> Self {
+        Measured { value, standard_error: error_of_mean(&units, share), units }
+    }
+}
+
+fn error_of_mean(units: &[f64], share: f64) -> f64 {
+    let count = units.len() as f64;
+    if share >= 1.0 {
+        return 0.0;
+    }
+    if count < 2.0 {
+        return f64::INFINITY;
+    }
+    let mean = units.iter().sum::<f64>() / count;
+    let about: f64 = units.iter().map(|unit| (unit - mean) * (unit - mean)).sum();
+    let error = (about / (count - 1.0) / count * (1.0 - share)).sqrt();
+    if error.is_nan() { f64::INFINITY } else { error }
 }
 
 /// What some pairs come to, in units.

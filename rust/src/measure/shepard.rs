@@ -62,7 +62,7 @@ impl ShepardParams {
 }
 
 /// What the distances have in common.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shepard {
     /// In [-1, 1], 1 is perfect.
     pub spearman: Measured,
@@ -102,9 +102,10 @@ pub fn shepard(x: &Points, y: &Points, params: ShepardParams, monitor: &dyn Moni
     let units = Units { x: to_unit(&mut dx), y: to_unit(&mut dy) };
     let all = Seen::of(&dx, &dy, monitor)?;
     let batches = if drawn.is_some() { in_batches(&dx, &dy, monitor)? } else { Vec::new() };
-    let measured = |number: &dyn Fn(&Seen) -> f64| Measured {
-        value: number(&all),
-        standard_error: if drawn.is_some() { batch_error(batches.iter().map(number)) } else { 0.0 },
+    // of all pairs there is no batch; those drawn are few of endlessly many
+    let share = if drawn.is_some() { 0.0 } else { 1.0 };
+    let measured = |number: &dyn Fn(&Seen) -> f64| {
+        Measured::estimated(number(&all), batches.iter().map(number).collect(), share)
     };
     Ok(Shepard {
         spearman: measured(&|seen| seen.spearman),
@@ -135,15 +136,6 @@ fn in_batches(dx: &[f64], dy: &[f64], monitor: &dyn Monitor) -> Result<Vec<Seen>
         Seen::of(&dx[part.clone()], &dy[part], monitor)
     };
     (0..BATCHES).into_par_iter().map(of_batch).collect()
-}
-
-/// The standard error of the mean of independent values.
-fn batch_error(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    let count = values.clone().count() as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    let about = values.map(|value| (value - mean) * (value - mean)).sum::<f64>();
-    let error = (about / (count - 1.0) / count).sqrt();
-    if error.is_nan() { f64::INFINITY } else { error }
 }
 
 /// Both distances of every pair, in order of the first and then of the second point.

@@ -1,0 +1,270 @@
+"""Several embeddings of the same data beside each other."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .measures import MEASURES, Measure, Value, finite
+from .metrics.sampling import HALF_WIDTH, NCenters, interval, standard_error
+from .neighbors import Neighborhoods
+from .quality import Quality, pandas, tables
+from .survey import Survey
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Comparison", "Difference", "compare"]
+
+BY = "r_c"
+
+# Embeddings side by side in one block of the table.
+_ABREAST = 4
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much a measure of one embedding is larger than that of another.
+
+    Attributes
+    ----------
+    value : float
+        The first less the second.
+    standard_error : float
+        Smaller than those of the two would suggest, for both were measured at the same points. 0 if both are
+        exact, NaN if unknown.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(3000, random_state=0)
+    >>> found = ub.compare(X, {"truth": coordinates, "shadow": X[:, :2]}, n_centers=500, random_state=0)
+    >>> found.difference("shadow", "truth", "r_c").interval[0] > 0
+    True
+    """
+
+    value: float
+    standard_error: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval."""
+        return interval(self.value, self.standard_error)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Mapping[str, Quality]):
+    """What was measured of each embedding, by its name: a mapping that prints as a table, the best first.
+
+    Attributes
+    ----------
+    by : str
+        The measure by which they are ordered.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
+    >>> found = ub.compare(X, {"shadow": X[:, :2], "truth": coordinates})
+    >>> list(found)
+    ['truth', 'shadow']
+    >>> found.ranks("trustworthiness")
+    {'truth': 1, 'shadow': 2}
+    """
+
+    qualities: Mapping[str, Quality] = field(repr=False)
+    by: str
+
+    def __getitem__(self, name: str) -> Quality:
+        """Return all that was measured of one embedding."""
+        return self.qualities[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names, the best first."""
+        return iter(self.qualities)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.qualities)
+
+    @property
+    def measures(self) -> list[Measure]:
+        """What was measured of all of them."""
+        held = list(self.values())
+        return [MEASURES[name] for name in held[0] if all(name in quality for quality in held)]
+
+    def difference(self, first: str, second: str, measure: str | None = None) -> Difference:
+        """Return by how much a measure of the embedding `first` is larger than that of `second`.
+
+        Parameters
+        ----------
+        first, second : str
+            Two embeddings.
+        measure : str, optional
+            Of which measure; `by` if not given.
+        """
+        name = measure or self.by
+        return _difference(self[first][name], self[second][name])
+
+    def ranks(self, measure: str | None = None) -> dict[str, int]:
+        """Return the rank of each embedding: one more than how many are surely better.
+
+        An embedding is surely better if the 95 % interval of the difference does not hold 0. So those that
+        the sample cannot tell apart share a rank.
+
+        Parameters
+        ----------
+        measure : str, optional
+            In which measure; `by` if not given.
+        """
+        values = {name: quality[measure or self.by] for name, quality in self.items()}
+        return {
+            name: 1 + sum(_surely_better(other, value) for other in values.values())
+            for name, value in values.items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the arrays."""
+        ranks = {m.name: self.ranks(m.name) for m in self.measures if m.better}
+        return {"by": self.by, "embeddings": {name: q.to_dict() for name, q in self.items()}, "ranks": ranks}
+
+    def to_json(self) -> str:
+        """Return all but the arrays as JSON; what is not finite is null."""
+        return json.dumps(finite(self.to_dict()), allow_nan=False)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame, a row for each embedding and a column for each measure."""
+        rows = {name: {m.name: q[m.name].value for m in self.measures} for name, q in self.items()}
+        return pandas().DataFrame.from_dict(rows, orient="index")
+
+    def __str__(self) -> str:
+        """Return the tables."""
+        names = list(self)
+        blocks = [names[start : start + _ABREAST] for start in range(0, len(names), _ABREAST)]
+        return "\n".join(line for block in blocks for line in [*self._block(block), ""]) + self._readings()
+
+    def _block(self, names: list[str]) -> Iterator[str]:
+        yield "  " + f"{'':<18}" + "".join(f"{_short(name):>14}" for name in names)
+        for m in self.measures:
+            ranks = self.ranks(m.name) if m.better else dict.fromkeys(self, 0)
+            cells = "".join(_cell(self[name][m.name], ranks[name] == 1) for name in names)
+            yield f"{'>' if m.name == self.by else ' '} {m.symbol:<18}{cells}"
+
+    def _readings(self) -> str:
+        ranks = self.ranks()
+        return "\n".join(f"  {ranks[name]}  {name}: {quality.reading}" for name, quality in self.items())
+
+
+def _cell(value: Value, best: bool) -> str:
+    """Return a number in its column, marked if none is surely better."""
+    half = (value.interval[1] - value.interval[0]) / 2
+    text = f"{value.value:.3g}" + (f" ±{half:.1g}" if half > 0 else "")
+    return f"{text + ('*' if best else ' '):>14}"
+
+
+def _short(name: str, width: int = 13) -> str:
+    return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def _difference(first: Value, second: Value) -> Difference:
+    value = first.value - second.value
+    if first.standard_error == second.standard_error == 0:
+        return Difference(value, 0.0)
+    if first.units is None or second.units is None:
+        return Difference(value, math.hypot(first.standard_error, second.standard_error))
+    with np.errstate(invalid="ignore"):
+        apart = first.units - second.units
+    return Difference(value, standard_error(apart[np.isfinite(apart)], first.share))
+
+
+def _surely_better(other: Value, value: Value) -> bool:
+    low, high = _difference(other, value).interval
+    return high < 0 if value.measure.better == "lower" else low > 0
+
+
+def compare(
+    X: Any,
+    embeddings: Mapping[str, Any] | Sequence[Any],
+    measures: Any = "all",
+    n_neighbors: int | None = None,
+    *,
+    by: str = BY,
+    radius: float | None = None,
+    neighborhoods: Neighborhoods | None = None,
+    coordinates: Any = None,
+    n_centers: NCenters = None,
+    half_width: float = HALF_WIDTH,
+    n_sources: int | None = None,
+    n_pairs: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Comparison:
+    """Measure several embeddings of the same data at the same points, and rank them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, q)
+        The data.
+    embeddings : mapping of str to array-like of shape (n, d), or sequence of them
+        The embeddings, from any tools; those of a sequence are called "1", "2" and so on.
+    measures, n_neighbors
+        As for :func:`quality`.
+    by : str, default "r_c"
+        The measure by which they are ordered. R_C asks whether shapes are right, whatever the unit.
+    radius, neighborhoods, coordinates, n_centers, half_width, n_sources, n_pairs, random_state, n_jobs
+        As for :func:`quality`. Points, sources and pairs are drawn once for all embeddings, so that their
+        differences are known better than their values.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
+    >>> found = ub.compare(X, {"shadow": X[:, :2], "truth": coordinates}, by="trustworthiness")
+    >>> print(found["shadow"].kind)
+    folded
+    """
+    named = _named(embeddings)
+    survey = Survey.of(
+        X,
+        named,
+        measures,
+        n_neighbors,
+        radius=radius,
+        neighborhoods=neighborhoods,
+        coordinates=coordinates,
+        n_centers=n_centers,
+        half_width=half_width,
+        n_sources=n_sources,
+        n_pairs=n_pairs,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    merits = [name for name in survey.names if MEASURES[name].better]
+    if by not in merits:
+        raise ValueError(f"by = {by!r} is none of the merits measured: use one of {', '.join(merits)}")
+    found = tables(survey, named)
+    sign = 1 if MEASURES[by].better == "lower" else -1
+    order = sorted(found, key=lambda name: sign * found[name][by].value)
+    return Comparison({name: found[name] for name in order}, by)
+
+
+def _named(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    if isinstance(embeddings, Mapping):
+        named = {str(name): y for name, y in embeddings.items()}
+    elif not isinstance(embeddings, list | tuple):
+        kind = type(embeddings).__name__
+        raise ValueError(f"embeddings is a {kind}: give a dict of names and arrays, or a list of arrays")
+    else:
+        named = {str(place): y for place, y in enumerate(embeddings, 1)}
+    if not named:
+        raise ValueError("embeddings is empty: at least 1 is needed")
+    return named

@@ -1,0 +1,133 @@
+"""What can be measured of an embedding: the names, and one number with how sure it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .metrics.sampling import Array, interval
+
+__all__ = ["FAMILIES", "MEASURES", "Measure", "Value", "finite"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a number says.
+
+    Attributes
+    ----------
+    name, symbol : str
+        How it is called in code, and in print.
+    family : str
+        "procrustes", "nieqa", "ranks", "geodesic" or "distances".
+    better : {"lower", "higher"} or None
+        Which of two embeddings is better; None if the number is none of their merits.
+    low, high : float
+        Between what it lies.
+    meaning : str
+        In a few words.
+    """
+
+    name: str
+    symbol: str
+    family: str
+    better: Literal["lower", "higher"] | None
+    low: float
+    high: float
+    meaning: str
+
+
+_ENDLESS = math.inf
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("r_n", "R_N", "procrustes", "lower", 0, _ENDLESS, "error relative to size"),
+        Measure("r_n_scaled", "R_N rescaled", "procrustes", "lower", 0, 1, "after the best scale"),
+        Measure("r_c", "R_C", "procrustes", "lower", 0, 1, "error in shape alone"),
+        Measure("lower_bound", "lower bound", "procrustes", None, 0, 1, "the least R_N possible"),
+        Measure("scale", "best scale", "procrustes", None, 0, _ENDLESS, "1 is perfect"),
+        Measure("overlap", "overlap", "procrustes", "lower", 0, 1, "distant points side by side"),
+        Measure("m_l", "M_L", "nieqa", "lower", 0, 1, "each axis free to rescale"),
+        Measure("m_g", "M_G", "nieqa", "lower", 0, 1, "the same, of landmarks"),
+        Measure("m_t", "M_t", "nieqa", "lower", 0, 1, "the same, against the truth"),
+        Measure("trustworthiness", "trustworthiness", "ranks", "higher", 0, 1, "near in Y is near in X"),
+        Measure("continuity", "continuity", "ranks", "higher", 0, 1, "near in X is near in Y"),
+        Measure("q_nx", "Q_NX", "ranks", "higher", 0, 1, "share of neighbours kept"),
+        Measure("r_nx", "R_NX", "ranks", "higher", -1, 1, "the same beyond chance"),
+        Measure("auc", "area of R_NX", "ranks", "higher", -1, 1, "over k, near ones first"),
+        Measure("lcmc", "LCMC", "ranks", "higher", -1, 1, "Q_NX less chance"),
+        Measure("mrre_false", "MRRE, Y to X", "ranks", "lower", 0, 1, "ranks of the near in Y"),
+        Measure("mrre_missing", "MRRE, X to Y", "ranks", "lower", 0, 1, "ranks of the near in X"),
+        Measure("rand_index", "RAND index", "ranks", "higher", 0, 1, "near in both or in neither"),
+        Measure("residual_variance", "residual variance", "geodesic", "lower", 0, 1, "of graph distances"),
+        Measure("geodesic_stress", "geodesic stress", "geodesic", "lower", 0, 1, "after the best scale"),
+        Measure(
+            "geodesic_stretch", "geodesic stretch", "geodesic", "lower", 1, _ENDLESS, "median; 1 is best"
+        ),
+        Measure("spearman", "Spearman", "distances", "higher", -1, 1, "order of distances"),
+        Measure("pearson", "Pearson", "distances", "higher", -1, 1, "correlation of distances"),
+        Measure("stress", "stress", "distances", "lower", 0, _ENDLESS, "of distances"),
+        Measure("stress_scaled", "stress rescaled", "distances", "lower", 0, 1, "after the best scale"),
+    )
+}
+FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """One number of an embedding, and how sure it is.
+
+    Attributes
+    ----------
+    measure : Measure
+        What it says.
+    value : float
+        The number.
+    standard_error : float
+        0 if it is exact, NaN if a part was measured and nothing is known of the error.
+    null : float or None
+        What an embedding at random has in the mean, where that is known.
+    units : ndarray or None
+        A number for each point, source or batch that was drawn, of which the value is the mean; those of
+        another embedding are of the same points, sources and batches.
+    share : float
+        What part of all of them was drawn; 0 if there are endlessly many.
+    """
+
+    measure: Measure
+    value: float
+    standard_error: float = 0.0
+    null: float | None = None
+    units: Array | None = field(default=None, repr=False)
+    share: float = field(default=1.0, repr=False)
+
+    def __float__(self) -> float:
+        """Return the number."""
+        return self.value
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval; both ends are the value if it is exact."""
+        return interval(self.value, self.standard_error, self.measure.low, self.measure.high)
+
+    @property
+    def half_width(self) -> float:
+        """How far the interval reaches at most to each side; NaN if that is not known."""
+        low, high = self.interval
+        return math.nan if math.isnan(self.standard_error) else max(self.value - low, high - self.value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the units."""
+        m = self.measure
+        known = {"value": self.value, "standard_error": self.standard_error, "interval": list(self.interval)}
+        return known | {"null": self.null, "better": m.better, "range": [m.low, m.high], "family": m.family}
+
+
+def finite(value: Any) -> Any:
+    """Put None in the place of every number that JSON cannot hold."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
