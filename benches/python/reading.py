@@ -205,7 +205,7 @@ def left_out(found):
     """What the rule says where nothing can be said."""
     for title, group in (
         ("some neighbours far in the truth", [c for c in found if c.short_circuits > 0]),
-        (f"lower bound above {reading.THICK}", [c for c in found if c.said.kind == "thick"]),
+        ("read as thick", [c for c in found if c.said.kind == "thick"]),
     ):
         print(
             f"Left out, {title}: {len(group)} embeddings. Their faithful and scaled ones are read as", end=" "

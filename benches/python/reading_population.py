@@ -112,7 +112,7 @@ def sample(surface, draw, seed):
     n = int(np.exp(rng.uniform(np.log(500), np.log(5000))))
     flat, u = draw(n, random_state=seed)
     h = ub.neighborhoods(flat, k).distances.reshape(n, k)[:, -1].mean()
-    noise = rng.choice([0, 0, 0, 0.05, 0.1, 0.2, 0.3, 0.6]) * h
+    noise = rng.choice([0, 0, 0, 0.05, 0.1, 0.2, 0.3, 0.6, 1.0, 1.5]) * h
     q = max(q, flat.shape[1])
     turn = np.linalg.qr(rng.normal(size=(q, flat.shape[1])))[0]
     x = flat @ turn.T + noise / np.sqrt(q) * rng.normal(size=(n, q))

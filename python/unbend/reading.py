@@ -36,7 +36,7 @@ KINDS = (
 )
 
 # Thresholds. Errors are excesses: (value - lower bound) / (1 - lower bound), what could have been avoided.
-# benches/python/reading.py prints the numbers of every kind, and beside each threshold that parts kinds by one
+# benches/python/reading.py prints the numbers of every kind, and beside thresholds that part kinds by one
 # number the cut of least error. A threshold that several kinds share need not be at the best cut of each.
 
 # An excess is small below SMALL plus NOISY times the lower bound: noise makes a neighbourhood thick, and
@@ -75,8 +75,8 @@ OFF = 1.15
 # The ratio of stretches up to which a neighbourhood has its shape: at 1.5, R_C has risen by 0.04 at most.
 ALIKE = 1.4
 
-# Above this lower bound neighbourhoods are no surfaces of this dimension, and nothing can be said.
-THICK = 0.25
+# Above this lower bound noise is taken for stretch, and only what is gross is said.
+THICK = 0.4
 
 
 class Reading(NamedTuple):
@@ -156,8 +156,9 @@ def _spread(ends: tuple[float, float]) -> float:
 def read(numbers: Mapping[str, float]) -> Reading:
     """Say what the numbers of :func:`gather` mean together.
 
-    The first of these that is the case: neighbourhoods too thick to say; unrelated; collapsed; torn; folded;
-    faithful, scaled or conformal; stretched; distorted. What comes later may be so as well, and is not said.
+    The first of these that is the case: unrelated; collapsed; torn; folded; faithful, scaled or conformal;
+    stretched; distorted. What comes later may be so as well, and is not said. Where neighbourhoods are too
+    thick for the dimension of the embedding, only unrelated, collapsed and folded are told.
 
     Returns
     -------
@@ -166,7 +167,7 @@ def read(numbers: Mapping[str, float]) -> Reading:
     """
     if "ratio" not in numbers:
         return Reading("nothing", "Nothing can be compared: each neighbourhood of the data is a single spot.")
-    for reading in (_thick, _unrelated, _collapsed, _torn, _folded, _alike, _stretched):
+    for reading in (_unrelated, _collapsed, _thick, _torn, _folded, _alike, _stretched):
         found = reading(numbers)
         if found is not None:
             return found
@@ -191,17 +192,6 @@ def _uniform(numbers: Mapping[str, float]) -> bool:
     return max(numbers["ratio_spread"], numbers["size_spread"]) <= UNIFORM
 
 
-def _thick(numbers: Mapping[str, float]) -> Reading | None:
-    bound = numbers["lower_bound"]
-    if bound <= THICK:
-        return None
-    return Reading(
-        "thick",
-        f"Neighbourhoods are too thick to say: no embedding of this dimension shows {_percent(bound)} of "
-        "them; try more dimensions, or more neighbours if the data are noisy.",
-    )
-
-
 def _unrelated(numbers: Mapping[str, float]) -> Reading | None:
     if _excess(numbers, "r_c") <= UNRELATED:
         return None
@@ -221,6 +211,17 @@ def _collapsed(numbers: Mapping[str, float]) -> Reading | None:
         "collapsed",
         f"A dimension is lost: neighbourhoods come out {_times(ratio)} times as long as wide, and rescaling "
         "does not bring back what lies across.",
+    )
+
+
+def _thick(numbers: Mapping[str, float]) -> Reading | None:
+    bound = numbers["lower_bound"]
+    if bound <= THICK:
+        return None
+    return _folded(numbers) or Reading(
+        "thick",
+        f"Neighbourhoods are too thick to say more: no embedding of this dimension shows {_percent(bound)} "
+        "of them; try more dimensions, or more neighbours if the data are noisy.",
     )
 
 
@@ -292,8 +293,12 @@ def _stretched(numbers: Mapping[str, float]) -> Reading | None:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{_short(100 * share)} %"
 
 
 def _times(factor: float) -> str:
-    return f"{factor:.2g}" if factor < 1000 else "more than 1000"
+    return _short(factor) if factor < 1000 else "more than 1000"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
