@@ -13,7 +13,7 @@ import numpy as np
 from .measures import MEASURES, Measure, Value, finite
 from .metrics.sampling import HALF_WIDTH, NCenters, interval, standard_error
 from .neighbors import Neighborhoods
-from .quality import Quality, pandas, tables
+from .quality import WIDTH, Quality, pandas, tables, wrapped
 from .survey import Survey
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ __all__ = ["Comparison", "Difference", "compare"]
 
 BY = "r_c"
 
-# Embeddings side by side in one block of the table.
-_ABREAST = 4
+# Values that differ by less than this share of them are the same but for rounding.
+_ROUNDING = 1e-9
+
+# Width of the column that holds the names of measures.
+_SYMBOL = 20
 
 
 @dataclass(frozen=True)
@@ -145,29 +148,43 @@ class Comparison(Mapping[str, Quality]):
     def __str__(self) -> str:
         """Return the tables."""
         names = list(self)
-        blocks = [names[start : start + _ABREAST] for start in range(0, len(names), _ABREAST)]
-        return "\n".join(line for block in blocks for line in [*self._block(block), ""]) + self._readings()
+        unsure = any(value.standard_error != 0 for quality in self.values() for value in quality.values())
+        abreast = (WIDTH - _SYMBOL) // _cell_width(unsure)
+        blocks = [names[start : start + abreast] for start in range(0, len(names), abreast)]
+        tables = [line for block in blocks for line in [*self._block(block, unsure), ""]]
+        return "\n".join([*tables, *self._readings()])
 
-    def _block(self, names: list[str]) -> Iterator[str]:
-        yield "  " + f"{'':<18}" + "".join(f"{_short(name):>14}" for name in names)
+    def _block(self, names: list[str], unsure: bool) -> Iterator[str]:
+        """Yield a table of some embeddings side by side."""
+        width = _cell_width(unsure)
+        yield " " * _SYMBOL + "".join(f"{_short(name, width - 2):>{width - 1}} " for name in names)
         for m in self.measures:
             ranks = self.ranks(m.name) if m.better else dict.fromkeys(self, 0)
-            cells = "".join(_cell(self[name][m.name], ranks[name] == 1) for name in names)
-            yield f"{'>' if m.name == self.by else ' '} {m.symbol:<18}{cells}"
+            cells = "".join(_cell(self[name][m.name], ranks[name] == 1, unsure) for name in names)
+            yield f"{'>' if m.name == self.by else ' '} {m.symbol:<{_SYMBOL - 2}}{cells}".rstrip()
 
-    def _readings(self) -> str:
-        ranks = self.ranks()
-        return "\n".join(f"  {ranks[name]}  {name}: {quality.reading}" for name, quality in self.items())
+    def _readings(self) -> Iterator[str]:
+        """Yield the embeddings in their order, with what the numbers say of each."""
+        symbol, ranks = MEASURES[self.by].symbol, self.ranks()
+        yield f"* none is surely better; > the order, by {symbol}:"
+        for name, quality in self.items():
+            said = f": {quality.reading}" if quality.reading else ""
+            yield from wrapped(name + said, f"{ranks[name]:>3}. ", " " * 5)
 
 
-def _cell(value: Value, best: bool) -> str:
+def _cell_width(unsure: bool) -> int:
+    return 20 if unsure else 12
+
+
+def _cell(value: Value, best: bool, unsure: bool) -> str:
     """Return a number in its column, marked if none is surely better."""
-    half = (value.interval[1] - value.interval[0]) / 2
-    text = f"{value.value:.3g}" + (f" ±{half:.1g}" if half > 0 else "")
-    return f"{text + ('*' if best else ' '):>14}"
+    half = value.half_width
+    sure = "?" if math.isnan(half) else f"{half:.1g}" if half else ""
+    text = f"{value.value:.3g}" + (f" {'±' + sure if sure else '':<8}" if unsure else "")
+    return f"{text}{'*' if best else ' '}".rjust(_cell_width(unsure))
 
 
-def _short(name: str, width: int = 13) -> str:
+def _short(name: str, width: int) -> str:
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
@@ -184,7 +201,8 @@ def _difference(first: Value, second: Value) -> Difference:
 
 def _surely_better(other: Value, value: Value) -> bool:
     low, high = _difference(other, value).interval
-    return high < 0 if value.measure.better == "lower" else low > 0
+    nothing = _ROUNDING * max(abs(other.value), abs(value.value))
+    return high < -nothing if value.measure.better == "lower" else low > nothing
 
 
 def compare(

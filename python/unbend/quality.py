@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["Quality", "quality"]
+
+WIDTH = 79
+
+_ARROWS = {"higher": "↑", "lower": "↓", None: " "}
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +145,20 @@ class Quality(Mapping[str, Value]):
 
     def __str__(self) -> str:
         """Return the table."""
-        closing = ["", self.reading] if self.reading else []
-        return "\n".join([*self._rows(), *closing])
+        return "\n".join([*self._header(), "", *self._rows(), *wrapped(self.reading)])
+
+    def _header(self) -> Iterator[str]:
+        q, d = self.shape
+        which = f"{len(self.centers):,} drawn" if len(self.centers) < self.n_points else "all measured"
+        near = f"{self.n_neighbors:,} neighbours"
+        yield f"{self.n_points:,} points of {q:,} dimensions in {d:,}, {which}; {near}"
 
     def _rows(self) -> Iterator[str]:
-        sampled = any(value.standard_error != 0 for value in self.values())
-        yield f"  {'':<18}{'value':>9}" + f"{'± 95 %':>10}" * sampled + f"{'random':>9}  better"
+        unsure = any(value.standard_error != 0 for value in self.values())
+        yield f"  {'':<18}{'value':>9}" + f"{'± 95 %':>10}" * unsure + f"{'random':>9}  ↑ higher, ↓ lower is better"
         for family in FAMILIES:
             members = [value for value in self.values() if value.measure.family == family]
-            yield from (_row(value, sampled) for value in members)
+            yield from (_row(value, unsure) for value in members)
             if members:
                 yield ""
 
@@ -221,7 +231,13 @@ def quality(
     --------
     >>> import unbend as ub
     >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
-    >>> print(ub.quality(X, X[:, ::2], measures=["r_n", "r_c", "trustworthiness"]))  # doctest: +SKIP
+    >>> print(ub.quality(X, coordinates, measures=["q_nx", "rand_index"]))
+    1,000 points of 3 dimensions in 2, all measured; 12 neighbours
+    <BLANKLINE>
+                            value   random  ↑ higher, ↓ lower is better
+      Q_NX                 0.9977    0.012  ↑ share of neighbours kept
+      RAND index           0.9999    0.976  ↑ near in both or in neither
+    <BLANKLINE>
     """
     embedding = {"Y": Y}
     survey = Survey.of(
@@ -271,10 +287,15 @@ def _in_frame(value: Value) -> dict[str, Any]:
     }
 
 
-def _row(value: Value, sampled: bool) -> str:
+def wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
+    """Break what a person reads into lines."""
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+
+
+def _row(value: Value, unsure: bool) -> str:
     half = value.half_width
     sure = "?" if math.isnan(half) else f"{half:.2g}" if half else ""
     null = "" if value.null is None else f"{value.null:.3g}"
     measure = value.measure
-    cells = f"{value.value:>9.4g}" + f"{sure:>10}" * sampled + f"{null:>9}"
-    return f"  {measure.symbol:<18}{cells}  {measure.better or '':<7} {measure.meaning}"
+    cells = f"{value.value:>9.4g}" + f"{sure:>10}" * unsure + f"{null:>9}"
+    return f"  {measure.symbol:<18}{cells}  {_ARROWS[measure.better]} {measure.meaning}"

@@ -48,6 +48,8 @@ class Found:
     """Of the embedding."""
     centers: npt.NDArray[np.uint32]
     faithfulness: Faithfulness | None
+    rescaled: Array | None
+    """R_N of each point after the best scale, if only some were measured."""
     m_l: Array | None
     ranks: Ranks | None
     geodesic: Geodesic | None = None
@@ -61,6 +63,8 @@ class Found:
             return self.m_l
         if name in _AT_POINTS and self.faithfulness is not None:
             return self.faithfulness.per_point[_AT_POINTS[name]]
+        if name == "r_n_scaled":
+            return self.rescaled
         if family == "ranks" and self.ranks is not None:
             return self.ranks.per_point(cast("Name", name))
         return None
@@ -132,10 +136,14 @@ class Survey:
         options: dict[str, Any] = {"n_centers": centers, "n_jobs": self.n_jobs}
         near: dict[str, Any] = {"neighborhoods": self.graph, **options}
         ranked: dict[str, Any] = near if self.graph.n_neighbors else {"n_neighbors": self.k, **options}
+        m = faithfulness(self.x, y, **near) if self._wants("procrustes") else None
+        # The best scale is where its own error changes nothing, so the means of these have the right errors.
+        again = m is not None and centers is not None and "r_n_scaled" in self.names
         return Found(
             dim=y.shape[1],
             centers=np.arange(len(self.x), dtype=np.uint32) if centers is None else centers,
-            faithfulness=faithfulness(self.x, y, **near) if self._wants("procrustes") else None,
+            faithfulness=m,
+            rescaled=faithfulness(self.x, m.scale * y, **near).per_point["r_n"] if m and again else None,
             m_l=np.asarray(nieqa_local(self.x, y, per_point=True, **near)) if "m_l" in self.names else None,
             ranks=measure_ranks(self.x, y, **ranked) if self._wants("ranks") else None,
         )
@@ -181,18 +189,22 @@ class Survey:
         kept, share = units[np.isfinite(units)], len(found.centers) / len(self.x)
         ranked = found.ranks if MEASURES[name].family == "ranks" else None
         null = None if ranked is None else float(np.ravel(ranked.null(cast("Name", name)))[-1])
-        value = float(kept.mean()) if len(kept) else math.inf
-        return Value(MEASURES[name], value, standard_error(kept, share), null, units, share)
+        return Value(MEASURES[name], self._number(name, kept, found), standard_error(kept, share), null, units, share)
+
+    def _number(self, name: str, kept: Array, found: Found) -> float:
+        """Return a mean as its own function returns it, to the last bit."""
+        if MEASURES[name].family == "ranks":
+            return float(np.ravel(getattr(found.ranks, name))[-1])
+        if name != "m_l":
+            return float(getattr(found.faithfulness, name))
+        return float(kept.mean()) if len(kept) else math.inf
 
     @cached_property
     def _skeleton(self) -> Skeleton | None:
-        """The landmarks of the data, for all embeddings; None if the data are in pieces."""
-        try:
-            return Skeleton.by_default(self.x, self.widest, self.seed, self.n_jobs)
-        except ValueError:
-            if self.demanded:
-                raise
+        """The landmarks of the data, for all embeddings; None if the data are in pieces, unless demanded."""
+        if not self.demanded and self.graph.n_connected_components > 1:
             return None
+        return Skeleton.by_default(self.x, self.widest, self.seed, self.n_jobs)
 
 
 def _of_distances(name: str, m: Geodesic | Shepard | None) -> Value | None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import main
-from unbend.cli.words import finite
+from unbend.measures import finite
 
 COUNT = 1500
 
@@ -122,16 +122,19 @@ def test_without_self(run):
 @pytest.mark.parametrize(
     ("y", "reading"),
     [
-        ("true", "as faithful as an embedding of this dimension can be"),
-        ("large", "the scale is off by x0.33"),
-        ("line", "X is not flat enough for this dimension"),
-        ("flat", "distant points are laid on each other: overlap is above 5 %"),
+        ("true", "The embedding is faithful: R_N is"),
+        ("large", "Only the unit is wrong: multiply the embedding by 0.33"),
+        ("line", "Distant points lie on each other: 38 %"),
+        ("flat", "Distant points lie on each other: 48 %"),
     ],
 )
 def test_reading(run, y, reading):
-    last = run("measure", "run.npz", f"run.npz:{y}")[1].splitlines()[-1]
-    assert last.startswith("  reading ")
-    assert reading in last
+    assert reading in said(run("measure", "run.npz", f"run.npz:{y}")[1])
+
+
+def said(out):
+    """Return what is read from the numbers, in one line."""
+    return " ".join(out.partition("\n  reading ")[2].split())
 
 
 def test_reading_of_a_fold(run, folder):
@@ -139,7 +142,7 @@ def test_reading_of_a_fold(run, folder):
     y[:, 0] = abs(y[:, 0] - np.median(y[:, 0]))
     np.save(folder / "fold.npy", y)
     out = run("measure", "x.npy", "fold.npy")[1]
-    assert "distant points are laid on each other" in out.splitlines()[-1]
+    assert "Distant points lie on each other" in said(out)
     assert rows(out)["R_N"] < 0.05 < 0.3 < rows(out)["overlap"]
     record = json.loads(run("measure", "x.npy", "fold.npy", "--json")[1])
     assert record["overlap"] == pytest.approx(rows(out)["overlap"], rel=1e-3)
@@ -149,12 +152,16 @@ def test_reading_of_a_fold(run, folder):
 def test_readings_of_the_rest(run, folder):
     x, y = ub.datasets.fishbowl(COUNT, random_state=0)
     np.savez(folder / "bowl.npz", X=x, y=y, noise=np.random.default_rng(0).normal(size=y.shape))
-    assert "R_C is far below R_N" in run("measure", "bowl.npz", "bowl.npz:y")[1]
-    assert "almost nothing" in run("measure", "bowl.npz", "bowl.npz:noise")[1]
+    assert "the scale varies from place to place" in said(run("measure", "bowl.npz", "bowl.npz:y")[1])
+    assert "little to do with the data" in said(run("measure", "bowl.npz", "bowl.npz:noise")[1])
     torn = np.load(folder / "y.npy")
     torn[7] += 50
     np.save(folder / "torn.npy", torn)
-    assert "a few points make up most of R_N" in run("measure", "x.npy", "torn.npy")[1]
+    assert said(run("measure", "x.npy", "torn.npy")[1]).endswith(
+        "The worst 1 % of the points make up most of R_N."
+    )
+    sampled = said(run("measure", "bowl.npz", "bowl.npz:y", "--centers", 300, "--without-self")[1])
+    assert "the scale varies from place to place" in sampled
 
 
 def test_left_out_neighbourhoods_are_counted(run, folder):
@@ -183,8 +190,53 @@ def test_nothing_left(run, folder):
     assert code == 0
     assert "left out   1,500 neighbourhoods" in out
     assert "worst" not in out
-    assert "nothing to compare" in out
+    assert "Nothing can be compared" in said(out)
     assert json.loads(run("measure", "spot.npy", "y.npy", "--json")[1])["worst"]["r_n"] is None
+
+
+# Every measure
+
+
+def test_all(run, folder):
+    code, out, err = run("measure", "x.npy", "y.npy", "--all", "-k", 8)
+    quality = ub.quality(np.load(folder / "x.npy"), np.load(folder / "y.npy"), n_neighbors=8, random_state=0)
+    assert (code, out, err) == (0, f"{quality}\n", "")
+    assert max(map(len, out.splitlines())) < 80
+    sampled = ("measure", "x.npy", "y.npy", "--all", "--centers", 300, "--seed", 3, "--json")
+    record = json.loads(run(*sampled)[1])
+    assert record["n_centers"] == 300
+    low, high = record["measures"]["r_n"]["interval"]
+    assert low < record["measures"]["r_n"]["value"] < high
+    assert json.loads(run(*sampled)[1]) == record
+
+
+def test_compare(run, folder):
+    names = ("large", "flat", "true")
+    code, out, err = run("compare", "x.npy", *(f"run.npz:{name}" for name in names))
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) < 80
+    first = out.splitlines()[0].split()
+    assert first[:2] in (["true", "large"], ["large", "true"])  # R_C does not see the unit
+    assert "> R_C " in out
+    assert "Only the unit is wrong" in out
+    record = json.loads(run("compare", "x.npy", *(f"run.npz:{name}" for name in names), "--json")[1])
+    assert record["by"] == "r_c"
+    assert record["ranks"]["r_n"] == {"true": 1, "flat": 2, "large": 3}
+    assert record["ranks"]["r_c"] == {"true": 1, "large": 1, "flat": 3}
+
+
+def test_compare_with_what_is_asked_for(run, folder):
+    asked = ("--measures", "ranks,m_t", "--by", "continuity", "--coordinates", "y.npy", "--centers", "auto")
+    code, out, err = run("compare", "x.npy", "y.csv", "run.npz:flat", *asked)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].split() == ["y", "flat"]
+    assert {line[2:20].strip() for line in out.splitlines()} >= {"continuity", "M_t"}
+    assert "R_N" not in out.replace("R_NX", "")
+
+
+def test_compare_sizes(run, folder):
+    np.save(folder / "short.npy", np.zeros((10, 2)))
+    assert "x.npy has 1500 points, but short has 10" in refused(run, "compare", "x.npy", "y.npy", "short.npy")
 
 
 # JSON
@@ -225,7 +277,7 @@ def test_json_has_null_for_what_is_not_finite():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a command: embed, transform, measure, demo"),
+        ((), "give a command: embed, transform, measure, compare, demo"),
         (("mesure",), "invalid choice: 'mesure'"),
         (("measure", "x.npy"), "required: Y (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", "many"), "invalid int value: 'many'"),
@@ -242,6 +294,12 @@ def test_json_has_null_for_what_is_not_finite():
         (("measure", "x.npy", "y.txt"), "its suffix '.txt' is none of"),
         (("measure", "run.npz:Z", "y.npy"), "it holds X, true, large, flat, line"),
         (("measure", "y.npy", "x.npy"), "give the data first, then the embedding"),
+        (("measure", "x.npy", "y.npy", "--all", "--without-self"), "--all has no --without-self"),
+        (("measure", "x.npy", "y.npy", "--centers", "few"), "invalid"),
+        (("compare", "x.npy"), "required: Y (see unbend compare --help)"),
+        (("compare", "x.npy", "y.npy", "y.npy"), "an embedding is given twice"),
+        (("compare", "x.npy", "y.npy", "--by", "beauty"), "by = 'beauty' is none of the merits measured"),
+        (("compare", "x.npy", "y.npy", "--measures", "ranks,beauty"), "'beauty' is no measure"),
         (("demo", "--n", 5), "at least 13 points"),
     ],
 )

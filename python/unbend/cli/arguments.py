@@ -75,11 +75,32 @@ examples:
   unbend measure roll.npy umap.npy
   unbend measure run.npz:X run.npz:umap -k 20 --json
   unbend measure big.npy tsne.npy --centers 10000 --seed 7
+  unbend measure roll.npy umap.npy --all
 
 --json prints one object: the means and counts that unbend.faithfulness returns,
 under the same names, with the 95 % intervals of the means, the worst 1 % of the
 points, and n_alone, the number of points without any neighbour. A number that
-is not finite is null.
+is not finite is null. With --all it is what unbend.quality returns.
+
+{_EXIT_CODES}"""
+
+_COMPARE = """\
+Measure several embeddings of the data X in every way, and rank them.
+
+Row i of each is the image of row i of X. All are measured at the same points.
+An embedding is called by its file without folder and suffix, or by its name in
+an .npz: file.npz:NAME.
+"""
+
+_COMPARE_EPILOG = f"""\
+examples:
+  unbend compare roll.npy umap.npy psa.npy
+  unbend compare run.npz:X run.npz:umap run.npz:tsne --by trustworthiness
+  unbend compare big.npy a.npy b.npy --centers auto --measures procrustes,ranks
+
+measures are the names that unbend.quality uses, or their families: procrustes,
+nieqa, ranks, geodesic, distances. --json prints one object: all numbers with
+their 95 % intervals, and the ranks in each measure.
 
 {_EXIT_CODES}"""
 
@@ -187,16 +208,43 @@ def _add_measure(commands: Any) -> None:
     )
     parser.add_argument("X", help="the data, one point a row")
     parser.add_argument("Y", help="its embedding, in the same order")
+    parser.add_argument("--all", action="store_true", help="every measure there is, as unbend.quality")
+    parser.add_argument(
+        "--without-self", action="store_true", help="leave each point out of its own neighbourhood"
+    )
+    _add_sampling(parser)
+
+
+def _add_compare(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="rank several embeddings of the same data",
+        description=_COMPARE,
+        epilog=_COMPARE_EPILOG,
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    parser.add_argument("Y", nargs="+", help="its embeddings, in the same order")
+    parser.add_argument("--by", default="r_c", metavar="NAME", help="the measure that ranks them (r_c)")
+    parser.add_argument("--measures", metavar="NAMES", help="measures or families, with commas (all)")
+    parser.add_argument("--coordinates", metavar="U", help="the true coordinates: adds M_t")
+    _add_sampling(parser)
+
+
+def _add_sampling(parser: _Parser) -> None:
+    """Add what all that measure have: neighbourhoods, which of them, threads and JSON."""
     size = parser.add_mutually_exclusive_group()
     size.add_argument("-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (12)")
     size.add_argument("--radius", type=float, metavar="R", help="instead: all others within this distance")
     parser.add_argument(
-        "--without-self", action="store_true", help="leave each point out of its own neighbourhood"
+        "--centers", type=_centers, metavar="N", help="measure N points drawn at random, or auto: as needed"
     )
-    parser.add_argument("--centers", type=int, metavar="N", help="measure N neighbourhoods drawn at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones are drawn (0)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _centers(text: str) -> int | str:
+    return text if text == "auto" else int(text)
 
 
 def _add_demo(commands: Any) -> None:
@@ -207,4 +255,10 @@ def _add_demo(commands: Any) -> None:
     parser.add_argument("-o", "--output", default="demo", metavar="DIR", help="folder of the picture (demo)")
 
 
-COMMANDS = {"embed": _add_embed, "transform": _add_transform, "measure": _add_measure, "demo": _add_demo}
+COMMANDS = {
+    "embed": _add_embed,
+    "transform": _add_transform,
+    "measure": _add_measure,
+    "compare": _add_compare,
+    "demo": _add_demo,
+}

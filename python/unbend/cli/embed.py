@@ -9,8 +9,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..measures import finite
 from .arguments import UsageError
-from .words import finite, reading, rows, sized, warnings_in_one_line, worst, worst_lines, wrapped
+from .words import reading, rows, sized, warnings_in_one_line, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:
     from ..align import ProcrustesAlignment
@@ -112,7 +113,10 @@ def _table(model: _Embedding, options: argparse.Namespace) -> Iterator[str]:
     yield from rows(m, model.n_components, only=("r_n", "lower_bound", "r_c", "overlap"))
     yield ""
     yield from worst_lines(m)
-    yield from wrapped(f"  reading    {reading(m)}", 13)
+    in_words = reading(
+        m, model.X_fit_, model.embedding_, model.neighborhoods_, include_self=True, jobs=options.jobs
+    )
+    yield from wrapped(f"  reading    {in_words}", 13)
 
 
 def _method_in_words(model: _Embedding) -> str:

@@ -7,11 +7,14 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .words import finite, reading, rows, sized, worst, worst_lines, wrapped
+from ..measures import finite
+from .arguments import UsageError
+from .words import reading, rows, show, sized, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:
     from ..metrics import Faithfulness
     from ..neighbors import Neighborhoods
+    from ..quality import Quality
 
 __all__ = ["run"]
 
@@ -24,6 +27,11 @@ def run(options: argparse.Namespace) -> None:
 
     x, y = read_points(options.X), read_points(options.Y)
     _check_pair(x, y, options)
+    if options.all:
+        if options.without_self:
+            raise UsageError("--all has no --without-self")
+        show(_quality(x, y, options), options)
+        return
     graph = neighborhoods(x, options.neighbors, radius=options.radius, n_jobs=options.jobs)
     if graph.sizes.max() == 0:
         raise ValueError(f"no point has a neighbour within radius = {options.radius}")
@@ -39,7 +47,21 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(finite(_record(m, options, graph)), allow_nan=False))
     else:
-        print("\n".join(_table(m, options, graph, x.shape, y.shape)))
+        print("\n".join(_table(m, options, graph, x, y)))
+
+
+def _quality(x: Any, y: Any, options: argparse.Namespace) -> Quality:
+    from ..quality import quality
+
+    return quality(
+        x,
+        y,
+        n_neighbors=options.neighbors,
+        radius=options.radius,
+        n_centers=options.centers,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+    )
 
 
 def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:
@@ -77,15 +99,15 @@ def _table(
     m: Faithfulness,
     options: argparse.Namespace,
     graph: Neighborhoods,
-    x_shape: tuple[int, int],
-    y_shape: tuple[int, int],
+    x: Any,
+    y: Any,
 ) -> Iterator[str]:
     """Yield the lines that a person reads."""
-    yield f"data       {sized(options.X, x_shape)}"
-    yield f"embedding  {sized(options.Y, y_shape)}"
+    yield f"data       {sized(options.X, x.shape)}"
+    yield f"embedding  {sized(options.Y, y.shape)}"
     yield from wrapped(f"measured   {_neighborhoods_in_words(m, options, graph)}", 11)
     yield ""
-    yield from rows(m, y_shape[1])
+    yield from rows(m, y.shape[1])
     yield ""
     if m.n_degenerate:
         yield from wrapped(
@@ -95,7 +117,8 @@ def _table(
     if alone:
         yield from wrapped(f"  alone      {alone:,} points without any neighbour, which count as perfect", 13)
     yield from worst_lines(m)
-    yield from wrapped(f"  reading    {reading(m)}", 13)
+    in_words = reading(m, x, y, graph, include_self=not options.without_self, jobs=options.jobs)
+    yield from wrapped(f"  reading    {in_words}", 13)
 
 
 def _neighborhoods_in_words(m: Faithfulness, options: argparse.Namespace, graph: Neighborhoods) -> str:

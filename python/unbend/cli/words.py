@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 import textwrap
@@ -12,19 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..metrics import Faithfulness
+    from ..neighbors import Neighborhoods
 
-__all__ = ["finite", "reading", "rows", "sized", "warnings_in_one_line", "worst", "worst_lines", "wrapped"]
+__all__ = [
+    "reading",
+    "rows",
+    "show",
+    "sized",
+    "warnings_in_one_line",
+    "worst",
+    "worst_lines",
+    "wrapped",
+]
 
 WIDTH = 79
 
 
-def finite(value: Any) -> Any:
-    """Put None in the place of every number that JSON cannot hold."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def show(result: Any, options: argparse.Namespace) -> None:
+    """Print a table, or all that it holds as JSON."""
+    print(result.to_json() if options.json else result)
 
 
 def worst(m: Faithfulness, share: float = 0.01, listed: int = 5) -> tuple[int, float, list[int]]:
@@ -81,35 +88,18 @@ def worst_lines(m: Faithfulness) -> Iterator[str]:
     yield from wrapped(f"  worst 1 %  {one if count == 1 else many}", 13)
 
 
-def reading(m: Faithfulness) -> str:
-    """Say in one phrase what the numbers together mean."""
-    if m.n_degenerate == m.n_centers:
-        return "nothing to compare: each neighbourhood of X is a single spot"
-    from ..metrics.folds import OVERLAPPING
+def reading(m: Faithfulness, x: Any, y: Any, graph: Neighborhoods, *, include_self: bool, jobs: int) -> str:
+    """Say what the numbers together mean."""
+    from ..metrics import nieqa_local
+    from ..reading import gather, read
 
-    if m.lower_bound <= 0.25 and m.r_c <= 0.75 and m.overlap > OVERLAPPING:
-        return f"distant points are laid on each other: overlap is above {100 * OVERLAPPING:g} %"
-    if m.r_n_scaled <= 1.1 * m.lower_bound + 1e-9 and 0.9 < m.scale < 1.1:
-        return "as faithful as an embedding of this dimension can be"
+    drawn: Any = m.centers if m.n_centers < m.n_points else None
+    m_l = nieqa_local(x, y, neighborhoods=graph, include_self=include_self, n_centers=drawn, n_jobs=jobs)
+    sentence = read(gather(m, float(m_l))).sentence
     count, mean, _ = worst(m)
     if count * mean > 0.5 * m.r_n * (m.n_centers - m.n_degenerate):
-        return "a few points make up most of R_N: look at the worst 1 %"
-    if m.r_n_scaled < min(0.5 * m.r_n, 0.75):
-        return f"the scale is off by x{m.scale:.3g}: multiply Y by that, and R_N is {m.r_n_scaled:.3g}"
-    return _reading_of_shape(m)
-
-
-def _reading_of_shape(m: Faithfulness) -> str:
-    """Say what is wrong where the scale is right."""
-    if m.lower_bound > 0.25:
-        return "X is not flat enough for this dimension: see the lower bound"
-    if m.r_c > 0.75:
-        return "the embedding shows almost nothing of the neighbourhoods"
-    if m.r_c < 0.5 * m.r_n_scaled:
-        return "shapes are kept better than sizes: R_C is far below R_N"
-    if m.r_n_scaled < 0.05:
-        return "faithful to within a few per cent"
-    return "both shapes and sizes of neighbourhoods are distorted"
+        return sentence + " The worst 1 % of the points make up most of R_N."
+    return sentence
 
 
 def wrapped(text: str, indent: int) -> list[str]:

@@ -88,6 +88,15 @@ class Geodesic(_Measured):
         or a copy of it does not; 1 where it reaches nobody, or only copies that coincide in Y as well.
     sources : ndarray of int
         From where paths were followed, one for each entry of `per_point`.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> m = ub.metrics.geodesic(X, coordinates, n_neighbors=8, n_sources=100, random_state=0)
+    >>> low, high = m.interval("residual_variance")
+    >>> 0 < low < m.residual_variance < high < 0.001
+    True
     """
 
     residual_variance: float
@@ -126,6 +135,15 @@ class Shepard(_Measured):
     units : mapping of ndarray
         Each number in every batch; empty when all pairs were looked at. With the same seed the batches of
         another embedding hold the same pairs.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(5000, random_state=0)
+    >>> m = ub.metrics.shepard(X, coordinates, random_state=0)
+    >>> low, high = m.interval("spearman")
+    >>> low < m.spearman < high < 0.5  # a roll is not flat
+    True
     """
 
     spearman: float
@@ -263,7 +281,18 @@ def shepard(
 def residual_variance(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> float:
     """Return 1 - rho^2 of graph and embedded distances (eq. 3): in [0, 1], 0 is perfect.
 
-    Invariant under motions and scaling of X and Y. Takes what :func:`geodesic` takes.
+    Invariant under motions and scaling of X and Y.
+
+    Parameters
+    ----------
+    X, Y, n_neighbors
+        As for :func:`geodesic`.
+    **options
+        `radius`, `neighborhoods`, `n_sources`, `random_state`, `n_jobs`, as for :func:`geodesic`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -281,8 +310,20 @@ def geodesic_stretch(
     """Return how unevenly an embedding stretches the distances from a point: the median, or of each point.
 
     The largest over the smallest ratio of embedded distance to graph distance: at least 1, 1 is perfect.
-    Infinite where distant points lie on each other. Invariant under motions and scaling of X and Y. Takes
-    what :func:`geodesic` takes; with a sample of sources, `per_point` holds theirs.
+    Infinite where distant points lie on each other. Invariant under motions and scaling of X and Y.
+
+    Parameters
+    ----------
+    X, Y, n_neighbors
+        As for :func:`geodesic`.
+    per_point : bool, default False
+        Return the stretch of every source instead of their median.
+    **options
+        `radius`, `neighborhoods`, `n_sources`, `random_state`, `n_jobs`, as for :func:`geodesic`.
+
+    Returns
+    -------
+    float, or ndarray with an entry for each source
 
     Examples
     --------
@@ -301,7 +342,18 @@ def geodesic_stretch(
 def spearman(X: Any, Y: Any, **options: Any) -> float:
     """Return Spearman's rank correlation of the distances in X and Y: in [-1, 1], 1 is perfect.
 
-    Invariant under motions and scaling of X and Y. Takes what :func:`shepard` takes.
+    Invariant under motions and scaling of X and Y.
+
+    Parameters
+    ----------
+    X, Y
+        As for :func:`shepard`.
+    **options
+        `n_pairs`, `random_state`, `n_jobs`, as for :func:`shepard`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -316,8 +368,18 @@ def spearman(X: Any, Y: Any, **options: Any) -> float:
 def stress(X: Any, Y: Any, *, scaled: bool = False, **options: Any) -> float:
     """Return the stress of the distances in Y against those in X: at least 0, 0 is perfect.
 
-    With `scaled`, after the one factor for Y that makes it least: in [0, 1], and invariant under scaling of
-    Y. Takes what :func:`shepard` takes.
+    Parameters
+    ----------
+    X, Y
+        As for :func:`shepard`.
+    scaled : bool, default False
+        After the one factor for Y that makes it least: in [0, 1], and invariant under scaling of Y.
+    **options
+        `n_pairs`, `random_state`, `n_jobs`, as for :func:`shepard`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

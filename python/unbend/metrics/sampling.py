@@ -101,7 +101,12 @@ def standard_error(values: Array, share: float) -> float:
 
 
 def interval(value: float, error: float, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
-    """Return the 95 % interval of a value that cannot lie outside `low` and `high`."""
+    """Return the 95 % interval of a value that cannot lie outside `low` and `high`.
+
+    It is a single point if there is no error, and everything if the error is not known.
+    """
+    if np.isnan(error):
+        return low, high
     half = _NORMAL_95 * error
     return (max(low, value - half), min(high, value + half)) if half > 0 else (value, value)
 

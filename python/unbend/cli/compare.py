@@ -1,0 +1,51 @@
+"""`unbend compare`: several embeddings beside each other."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .arguments import UsageError
+from .words import show
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from ..comparison import compare
+    from ..files import read_points
+
+    x = read_points(options.X)
+    named = {name: read_points(file) for name, file in _named(options.Y).items()}
+    for name, y in named.items():
+        if len(y) != len(x):
+            raise ValueError(f"{options.X} has {len(x)} points, but {name} has {len(y)}")
+    coordinates: Any = None if options.coordinates is None else read_points(options.coordinates)
+    found = compare(
+        x,
+        named,
+        options.measures.split(",") if options.measures else "all",
+        options.neighbors,
+        by=options.by,
+        radius=options.radius,
+        coordinates=coordinates,
+        n_centers=options.centers,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+    )
+    show(found, options)
+
+
+def _named(files: list[str]) -> dict[str, str]:
+    """Return the files by what sets them apart: the shortest names that differ."""
+    if len(set(files)) < len(files):
+        raise UsageError("an embedding is given twice")
+    short = [_stem(file) for file in files]
+    return dict(zip(short if len(set(short)) == len(short) else files, files, strict=True))
+
+
+def _stem(file: str) -> str:
+    path, _, name = file.partition(".npz:")
+    return name or Path(path).stem
