@@ -127,7 +127,7 @@ def test_known_neighbourhoods_are_taken():
 
 
 def test_the_area_and_the_best_k():
-    X, Y = cloud(100, 3, 2)
+    X = cloud(100, 3, 2)[0]
     m = metrics.ranks(X, X[:, :2], 98)
     assert m.auc == pytest.approx((m.r_nx / m.k).sum() / (1 / m.k).sum(), abs=1e-14)
     assert m.per_point("auc").mean() == pytest.approx(m.auc, abs=1e-14)
@@ -147,7 +147,7 @@ def test_samples_have_errors_that_hold():
             low, high = m.interval(name) if name == "auc" else m.interval(name, 7)
             true = whole.auc if name == "auc" else getattr(whole, name)[6]
             inside[name] += low <= true <= high
-    assert all(33 <= count for count in inside.values()), inside
+    assert all(count >= 33 for count in inside.values()), inside
     errors = m.standard_error("q_nx")
     expected = m.per_point("q_nx", 4).std(ddof=1) * np.sqrt(0.9 / 300)
     assert errors[3] == pytest.approx(expected, rel=1e-9)
