@@ -189,7 +189,9 @@ class Survey:
         kept, share = units[np.isfinite(units)], len(found.centers) / len(self.x)
         ranked = found.ranks if MEASURES[name].family == "ranks" else None
         null = None if ranked is None else float(np.ravel(ranked.null(cast("Name", name)))[-1])
-        return Value(MEASURES[name], self._number(name, kept, found), standard_error(kept, share), null, units, share)
+        return Value(
+            MEASURES[name], self._number(name, kept, found), standard_error(kept, share), null, units, share
+        )
 
     def _number(self, name: str, kept: Array, found: Found) -> float:
         """Return a mean as its own function returns it, to the last bit."""

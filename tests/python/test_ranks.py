@@ -127,7 +127,7 @@ def test_known_neighbourhoods_are_taken():
 
 
 def test_the_area_and_the_best_k():
-    X, _ = cloud(100, 3, 2)
+    X = cloud(100, 3, 2)[0]
     m = metrics.ranks(X, X[:, :2], 98)
     assert m.auc == pytest.approx((m.r_nx / m.k).sum() / (1 / m.k).sum(), abs=1e-14)
     assert m.per_point("auc").mean() == pytest.approx(m.auc, abs=1e-14)

@@ -208,9 +208,10 @@ class Ranks:
         most: int = self._in_x.shape[1]
         if k is None:
             return most - 1
-        if as_count(k, "k") > most:
-            raise ValueError(f"k = {k} is out of range: {most} neighbours were looked at")
-        return k - 1
+        wanted = as_count(k, "k")
+        if wanted > most:
+            raise ValueError(f"k = {wanted} is out of range: {most} neighbours were looked at")
+        return wanted - 1
 
 
 def ranks(

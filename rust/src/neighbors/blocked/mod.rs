@@ -1,7 +1,8 @@
 //! Exact neighbours of wide data: blocked matrix products propose, exact distances decide.
 //!
 //! |x - y|^2 = |x|^2 + |y|^2 - 2 x.y turns the search into one large product, done in single precision
-//! on centred data, each pair of blocks once for both sides. Every point keeps a few more candidates
+//! on centred data, each pair of blocks once for both sides, near ones first: what is then too far to matter is left
+//! out. Every point keeps a few more candidates
 //! than it needs; their distances are recomputed exactly. The rounding of the products is bounded, so
 //! a point either has a proof that nothing else can be among its neighbours, or goes into a second
 //! sweep in double precision that looks at everything the bound cannot exclude. The result is that of
@@ -10,10 +11,14 @@
 //! Cost: about n^2 q / 2 multiplications, or m n q for m new points, O(n k) memory and two blocks for
 //! each thread.
 
+mod order;
 mod ranks;
 
 pub use ranks::ranks;
 
+use self::order::{Ball, arranged};
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ndarray::linalg::general_mat_mul;
@@ -82,24 +87,32 @@ pub fn query(points: &Points, new: &Points, k: usize, monitor: &dyn Monitor) -> 
 
 fn search(frame: &Frame, k: usize, monitor: &dyn Monitor) -> Result<Found> {
     let n = frame.asking().len();
-    let proposals = propose(frame, k, monitor)?;
+    let order = match frame.new {
+        Some(_) => (0..n as u32).collect(),
+        None => arranged(&frame.points, monitor)?,
+    };
+    let proposals = propose(frame, &order, k, monitor)?;
     let mut found: Vec<(Candidates, bool)> = proposals
         .into_par_iter()
-        .enumerate()
-        .map(|(i, proposed)| {
+        .zip(&order)
+        .map(|(proposed, &i)| {
             monitor.check()?;
-            Ok(frame.decide(i, &proposed, k))
+            Ok(frame.decide(i as usize, &proposed, k))
         })
         .collect::<Result<_>>()?;
-    let open: Vec<u32> = (0..n as u32).filter(|&i| !found[i as usize].1).collect();
-    let lists =
-        open.iter().map(|&i| std::mem::replace(&mut found[i as usize].0, Candidates::new(1))).collect();
+    let mut places = vec![0; n];
+    order.iter().enumerate().for_each(|(place, &i)| places[i as usize] = place);
+    let open: Vec<u32> = (0..n as u32).filter(|&i| !found[places[i as usize]].1).collect();
+    let lists = open
+        .iter()
+        .map(|&i| std::mem::replace(&mut found[places[i as usize]].0, Candidates::new(1)))
+        .collect();
     for (&i, list) in open.iter().zip(recheck(frame, &open, lists, "neighbors in doubt", monitor)?) {
-        found[i as usize].0 = list;
+        found[places[i as usize]].0 = list;
     }
     let mut indices = Vec::with_capacity(n * k);
     let mut distances = Vec::with_capacity(n * k);
-    for (d2, id) in found.iter().flat_map(|(list, _)| list.sorted()) {
+    for (d2, id) in places.iter().flat_map(|&place| found[place].0.sorted()) {
         indices.push(id);
         distances.push(d2.sqrt());
     }
@@ -253,6 +266,22 @@ struct Shelf {
 }
 
 impl Shelf {
+    fn new(frame: &Frame, ids: &[u32], keep: usize) -> Self {
+        let block = frame.block::<f32>(frame.asking(), ids.to_vec());
+        let empty = |(&id, &norm): (&u32, &f32)| {
+            let mut list = Candidates::new(keep);
+            list.restart(frame.own(id));
+            Proposed { list, norm: norm.into() }
+        };
+        let proposed: Vec<_> = block.ids.iter().zip(&block.norms).map(empty).collect();
+        Shelf { threshold: vec![f32::MAX; proposed.len()], proposed }
+    }
+
+    /// Nothing beyond this squared distance can still enter.
+    fn farthest(&self) -> f64 {
+        self.proposed.iter().fold(0.0, |farthest, proposed| proposed.list.bound().max(farthest))
+    }
+
     fn offer(&mut self, at: usize, computed: f32, id: u32) {
         let Proposed { list, norm } = &mut self.proposed[at];
         list.offer(f64::from(computed) + *norm, id);
@@ -260,54 +289,64 @@ impl Shelf {
     }
 }
 
-/// For every point the `k` nearest by single-precision products, and a few more.
-fn propose(frame: &Frame, k: usize, monitor: &dyn Monitor) -> Result<Vec<Proposed>> {
+/// For every point that asks the `k` nearest by single-precision products, and a few more; in the order given.
+fn propose(frame: &Frame, order: &[u32], k: usize, monitor: &dyn Monitor) -> Result<Vec<Proposed>> {
     let keep = (k + SPARE).min(frame.others());
-    let (points, asking, own) = (&frame.points, frame.asking(), frame.new.is_none());
-    let shelves: Vec<Mutex<Shelf>> = (0..blocks(asking))
-        .into_par_iter()
-        .map(|a| {
-            let block = frame.block::<f32>(asking, ids(asking, a));
-            let proposed: Vec<_> = block
-                .ids
-                .iter()
-                .zip(&block.norms)
-                .map(|(&id, &norm)| {
-                    let mut list = Candidates::new(keep);
-                    list.restart(frame.own(id));
-                    Proposed { list, norm: norm.into() }
-                })
-                .collect();
-            Mutex::new(Shelf { threshold: vec![f32::MAX; proposed.len()], proposed })
-        })
-        .collect();
-    // points that ask for each other need every pair of blocks once
-    let first = |a: usize| if own { a } else { 0 };
-    let pairs: Vec<(usize, usize)> =
-        (0..blocks(asking)).flat_map(|a| (first(a)..blocks(points)).map(move |b| (a, b))).collect();
-    let done = std::sync::atomic::AtomicUsize::new(0);
-    pairs.par_iter().try_for_each(|&(a, b)| {
-        monitor.check()?;
-        let left = frame.block::<f32>(asking, ids(asking, a));
-        if own && a == b {
-            let products = multiply(&left, &left);
-            offer_tile(&left, &left, &products, &mut lock(&shelves[a]), None);
-        } else {
-            let right = frame.block::<f32>(points, ids(points, b));
-            let products = multiply(&left, &right);
-            // always the lower block first: no two threads can wait for each other
-            let mut first = lock(&shelves[a]);
-            let mut second = own.then(|| lock(&shelves[b]));
-            offer_tile(&left, &right, &products, &mut first, second.as_deref_mut());
+    let own = frame.new.is_none();
+    let shelves: Vec<Mutex<Shelf>> =
+        order.par_chunks(BLOCK).map(|ids| Mutex::new(Shelf::new(frame, ids, keep))).collect();
+    let asking = |a: usize| order[a * BLOCK..].iter().take(BLOCK).copied().collect::<Vec<u32>>();
+    let asked = |b: usize| if own { asking(b) } else { ids(&frame.points, b) };
+    let farthest = |shelf: usize| lock(&shelves[shelf]).farthest();
+    let pairs = nearest_first(frame, order, monitor)?;
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    // one after the other, whichever thread is free: lists are short of their final reach after the first
+    (0..rayon::current_num_threads()).into_par_iter().try_for_each(|_| -> Result<()> {
+        while let Some(&(gap, a, b)) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            monitor.check()?;
+            if gap == 0.0 || gap * gap <= farthest(a).max(farthest(b)) {
+                let left = frame.block::<f32>(frame.asking(), asking(a));
+                if own && a == b {
+                    let products = multiply(&left, &left);
+                    offer_tile(&left, &left, &products, &mut lock(&shelves[a]), None);
+                } else {
+                    let right = frame.block::<f32>(&frame.points, asked(b));
+                    let products = multiply(&left, &right);
+                    // always the lower block first: no two threads can wait for each other
+                    let mut first = lock(&shelves[a]);
+                    let mut second = own.then(|| lock(&shelves[b]));
+                    offer_tile(&left, &right, &products, &mut first, second.as_deref_mut());
+                }
+            }
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            monitor.progress(STAGE, done, pairs.len());
         }
-        let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        monitor.progress(STAGE, done, pairs.len());
         Ok(())
     })?;
     Ok(shelves
         .into_iter()
         .flat_map(|shelf| shelf.into_inner().unwrap_or_else(PoisonError::into_inner).proposed)
         .collect())
+}
+
+/// Pairs of blocks with the gap between them. Points that ask for each other need every pair once, near ones first;
+/// of blocks that ask for others no gap is known.
+fn nearest_first(frame: &Frame, order: &[u32], monitor: &dyn Monitor) -> Result<Vec<(f64, usize, usize)>> {
+    let asking = order.len().div_ceil(BLOCK);
+    if frame.new.is_some() {
+        let others = blocks(&frame.points);
+        return Ok((0..asking).flat_map(|a| (0..others).map(move |b| (0.0, a, b))).collect());
+    }
+    let balls: Vec<Ball> = order.par_chunks(BLOCK).map(|ids| Ball::of(frame, ids)).collect();
+    let gaps_of = |a: usize| {
+        monitor.check()?;
+        Ok((a..asking).map(|b| (balls[a].gap(&balls[b]).max(0.0), a, b)).collect::<Vec<_>>())
+    };
+    let gaps: Vec<Vec<(f64, usize, usize)>> =
+        (0..asking).into_par_iter().map(gaps_of).collect::<Result<_>>()?;
+    let mut pairs = gaps.concat();
+    pairs.sort_unstable_by(|l, r| l.0.total_cmp(&r.0).then((l.1, l.2).cmp(&(r.1, r.2))));
+    Ok(pairs)
 }
 
 fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
@@ -371,7 +410,7 @@ fn recheck<C: Collector + Send>(
     monitor: &dyn Monitor,
 ) -> Result<Vec<C>> {
     let (all, mut lists) = (asking.len(), lists);
-    let done = std::sync::atomic::AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
     // Few points share a block when few are left, so that every thread has one.
     let size = asking.len().div_ceil(rayon::current_num_threads()).clamp(1, BLOCK / 4);
     asking.par_chunks(size).zip(lists.par_chunks_mut(size)).try_for_each(|(asking, lists)| {
@@ -384,7 +423,7 @@ fn recheck<C: Collector + Send>(
                 recheck_row(frame, &left, i, &right, &products, list);
             }
         }
-        let done = done.fetch_add(asking.len(), std::sync::atomic::Ordering::Relaxed) + asking.len();
+        let done = done.fetch_add(asking.len(), Ordering::Relaxed) + asking.len();
         monitor.progress(stage, done, all);
         Ok(())
     })?;

@@ -16,6 +16,7 @@ use ndarray::{Array2, Axis, Slice};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::order::{Ball, arranged};
 use super::{BLOCK, Block, Frame, Precision, squared_distance};
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -70,81 +71,6 @@ pub fn ranks(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Ve
         shelf.write(asked, &mut ranks);
     }
     Ok(ranks)
-}
-
-/// All points in an order in which near ones share blocks: halves along the line between two points far apart, again
-/// and again.
-fn arranged(points: &Points, monitor: &dyn Monitor) -> Result<Vec<u32>> {
-    let mut order: Vec<u32> = (0..points.len() as u32).collect();
-    arrange(points, &mut order, monitor)?;
-    Ok(order)
-}
-
-fn arrange(points: &Points, ids: &mut [u32], monitor: &dyn Monitor) -> Result<()> {
-    let blocks = ids.len().div_ceil(BLOCK);
-    if blocks < 2 {
-        return Ok(());
-    }
-    let q = points.dim();
-    let (mut ends, mut row) = ([vec![0.0; q], vec![0.0; q]], vec![0.0; q]);
-    let mut farthest = ids[0];
-    for end in &mut ends {
-        monitor.check()?;
-        points.copy_row(farthest as usize, end);
-        let mut most = -1.0;
-        for &id in &*ids {
-            points.copy_row(id as usize, &mut row);
-            let d2 = squared_distance(end, &row);
-            (most, farthest) = if d2 > most { (d2, id) } else { (most, farthest) };
-        }
-    }
-    points.copy_row(farthest as usize, &mut ends[0]);
-    // scaled, so that no product overflows
-    let largest = ends[0].iter().zip(&ends[1]).fold(f64::MIN_POSITIVE, |l, (a, b)| l.max((a - b).abs()));
-    let line: Vec<f64> = ends[0].iter().zip(&ends[1]).map(|(a, b)| (a - b) / largest).collect();
-    monitor.check()?;
-    let mut along: Vec<(f64, u32)> = ids
-        .iter()
-        .map(|&id| {
-            points.copy_row(id as usize, &mut row);
-            (row.iter().zip(&ends[1]).zip(&line).map(|((v, o), l)| (v - o) * l).sum(), id)
-        })
-        .collect();
-    let middle = blocks.div_ceil(2) * BLOCK;
-    along.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    ids.iter_mut().zip(&along).for_each(|(id, &(_, along))| *id = along);
-    let (left, right) = ids.split_at_mut(middle);
-    let (left, right) = rayon::join(|| arrange(points, left, monitor), || arrange(points, right, monitor));
-    left.and(right)
-}
-
-/// A ball that holds the points of a block, in the frame.
-struct Ball {
-    middle: Vec<f64>,
-    radius: f64,
-}
-
-impl Ball {
-    fn of(frame: &Frame, ids: &[u32]) -> Self {
-        let block: Block<f64> = frame.block(&frame.points, ids.to_vec());
-        let q = frame.points.dim();
-        let mut middle = vec![0.0; q];
-        for row in block.values.rows() {
-            middle.iter_mut().zip(row).for_each(|(m, v)| *m += v / ids.len() as f64);
-        }
-        let apart = |row: ndarray::ArrayView1<f64>| -> f64 {
-            row.iter().zip(&middle).map(|(v, m)| (v - m) * (v - m)).sum()
-        };
-        let radius = block.values.rows().into_iter().map(apart).fold(0.0, f64::max).sqrt();
-        Ball { middle, radius }
-    }
-
-    /// No point of one is nearer to one of the other than this.
-    fn gap(&self, other: &Ball) -> f64 {
-        let apart = self.middle.iter().zip(&other.middle).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
-        // entries of the frame are at most 1: what rounding can add is far below this
-        apart * (1.0 - 1e-9) - (self.radius + other.radius) * (1.0 + 1e-9) - 1e-12 * self.middle.len() as f64
-    }
 }
 
 /// The thresholds of the centres of a block, and what was counted below them.
