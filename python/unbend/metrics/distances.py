@@ -86,6 +86,15 @@ class Geodesic(_Measured):
         or a copy of it does not; 1 where it reaches nobody, or only copies that coincide in Y as well.
     sources : ndarray of int
         From where paths were followed, one for each entry of `per_point`.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> m = ub.metrics.geodesic(X, coordinates, n_neighbors=8, n_sources=200, random_state=0)
+    >>> low, high = m.interval("stress")
+    >>> low < m.stress < high
+    True
     """
 
     residual_variance: float
@@ -120,6 +129,15 @@ class Shepard(_Measured):
         How many pairs were looked at.
     standard_error : mapping of float
         Of each number, when pairs were drawn; 0 when all were looked at. From the spread over 32 batches.
+
+    Examples
+    --------
+    >>> import numpy as np, unbend as ub
+    >>> X = np.random.default_rng(0).normal(size=(3000, 3))
+    >>> m = ub.metrics.shepard(X, X[:, :2], random_state=0)
+    >>> low, high = m.interval("spearman")
+    >>> low < m.spearman < high
+    True
     """
 
     spearman: float
@@ -254,7 +272,18 @@ def shepard(
 def residual_variance(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> float:
     """Return 1 - rho^2 of graph and embedded distances (eq. 3): in [0, 1], 0 is perfect.
 
-    Invariant under motions and scaling of X and Y. Takes what :func:`geodesic` takes.
+    Invariant under motions and scaling of X and Y. Cost: that of :func:`geodesic`, which finds more at once.
+
+    Parameters
+    ----------
+    X, Y, n_neighbors
+        As for :func:`geodesic`.
+    **options
+        `radius`, `neighborhoods`, `n_sources`, `random_state`, `n_jobs`, as for :func:`geodesic`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -272,8 +301,21 @@ def geodesic_stretch(
     """Return how unevenly an embedding stretches the distances from a point: the median, or of each point.
 
     The largest over the smallest ratio of embedded distance to graph distance: at least 1, 1 is perfect.
-    Infinite where distant points lie on each other. Invariant under motions and scaling of X and Y. Takes
-    what :func:`geodesic` takes; with a sample of sources, `per_point` holds theirs.
+    Infinite where distant points lie on each other. Invariant under motions and scaling of X and Y. Cost:
+    that of :func:`geodesic`, which finds more at once.
+
+    Parameters
+    ----------
+    X, Y, n_neighbors
+        As for :func:`geodesic`.
+    per_point : bool, default False
+        Return the stretch of every source instead of their median.
+    **options
+        `radius`, `neighborhoods`, `n_sources`, `random_state`, `n_jobs`, as for :func:`geodesic`.
+
+    Returns
+    -------
+    float, or ndarray of shape (n,)
 
     Examples
     --------
@@ -292,7 +334,18 @@ def geodesic_stretch(
 def spearman(X: Any, Y: Any, **options: Any) -> float:
     """Return Spearman's rank correlation of the distances in X and Y: in [-1, 1], 1 is perfect.
 
-    Invariant under motions and scaling of X and Y. Takes what :func:`shepard` takes.
+    Invariant under motions and scaling of X and Y. Cost: that of :func:`shepard`, which finds more at once.
+
+    Parameters
+    ----------
+    X, Y
+        As for :func:`shepard`.
+    **options
+        `n_pairs`, `random_state`, `n_jobs`, as for :func:`shepard`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -308,7 +361,20 @@ def stress(X: Any, Y: Any, *, scaled: bool = False, **options: Any) -> float:
     """Return the stress of the distances in Y against those in X: at least 0, 0 is perfect.
 
     With `scaled`, after the one factor for Y that makes it least: in [0, 1], and invariant under scaling of
-    Y. Takes what :func:`shepard` takes.
+    Y. Cost: that of :func:`shepard`, which finds more at once.
+
+    Parameters
+    ----------
+    X, Y
+        As for :func:`shepard`.
+    scaled : bool, default False
+        Whether Y may be scaled first.
+    **options
+        `n_pairs`, `random_state`, `n_jobs`, as for :func:`shepard`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -1,7 +1,8 @@
 //! Who is near whom: the exact neighbours of every point, by number or by radius, and those of new points.
 //!
 //! Two searches give the same result to the last bit: a kd-tree for narrow data, blocked matrix
-//! products for wide data. Between 5 and 16 dimensions a look at a few leaves decides.
+//! products for wide data. Between 5 and 16 dimensions a look at a few leaves decides. The shortest ways along the
+//! graph that they span are in [`paths`].
 
 mod blocked;
 mod candidates;
