@@ -61,8 +61,8 @@ impl Lengths {
         points.iter().zip(0..).for_each(|(&point, place)| places[point as usize] = place);
         let lengths = edge_lengths(x, &graph, &points, monitor)?;
         let longest = lengths.iter().copied().fold(0.0, f64::max);
-        monitor.check()?;
-        Ok(Lengths { graph: renumbered(&graph, &points, &places), lengths, longest, points, places })
+        let graph = renumbered(&graph, &points, &places, monitor)?;
+        Ok(Lengths { graph, lengths, longest, points, places })
     }
 
     /// How many points.
@@ -138,15 +138,23 @@ fn edge_lengths(
 }
 
 /// The same graph between places; neighbours stay in the order of the points.
-fn renumbered(graph: &Neighborhoods, points: &[u32], places: &[u32]) -> Neighborhoods<'static> {
+fn renumbered(
+    graph: &Neighborhoods,
+    points: &[u32],
+    places: &[u32],
+    monitor: &dyn Monitor,
+) -> Result<Neighborhoods<'static>> {
     let mut indptr = Vec::with_capacity(points.len() + 1);
     let mut indices = Vec::with_capacity(graph.indices().len());
     indptr.push(0);
-    for &i in points {
-        indices.extend(graph.of(i as usize).iter().map(|&j| places[j as usize]));
-        indptr.push(indices.len() as i64);
+    for some in points.chunks(LOOK) {
+        monitor.check()?;
+        for &i in some {
+            indices.extend(graph.of(i as usize).iter().map(|&j| places[j as usize]));
+            indptr.push(indices.len() as i64);
+        }
     }
-    Neighborhoods::ragged(indptr, indices)
+    Ok(Neighborhoods::ragged(indptr, indices))
 }
 
 /// Between two points of the same dimension. Squares are summed in the order of the coordinates, so both directions
