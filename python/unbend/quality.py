@@ -155,11 +155,8 @@ class Quality(Mapping[str, Value]):
 
     def _rows(self) -> Iterator[str]:
         unsure = any(value.standard_error != 0 for value in self.values())
-        yield (
-            f"  {'':<18}{'value':>9}"
-            + f"{'± 95 %':>10}" * unsure
-            + f"{'random':>9}  ↑ higher, ↓ lower is better"
-        )
+        sure = f"{'± 95 %':>10}" * unsure
+        yield f"  {'':<18}{'value':>9}{sure}{'random':>9}  ↑ higher, ↓ lower is better"
         for family in FAMILIES:
             members = [value for value in self.values() if value.measure.family == family]
             yield from (_row(value, unsure) for value in members)

@@ -153,7 +153,6 @@ def test_intervals_hold_the_whole_as_often_as_they_say():
     found = dict(coverage(paths, means, metrics.geodesic(x, y, neighborhoods=near)))
     straight = ("spearman", "pearson", "stress", "stress_scaled", "scale")
     also = dict(coverage(pairs, straight, metrics.shepard(x, y)))
-    print(found, also)
     # 95 % asked for; 200 rounds have a standard error of 1.5 %
     assert all(0.90 <= share <= 0.995 for share in found.values()), found
     assert all(0.90 <= share <= 0.995 for share in also.values()), also

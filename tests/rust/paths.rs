@@ -44,34 +44,46 @@ fn lengths(x: &Array2<f64>, graph: &Neighborhoods) -> Lengths {
     Lengths::new(&points(x), graph, &Unmonitored).unwrap()
 }
 
-fn tree(graph: &Lengths, source: usize) -> Tree {
+fn tree(graph: &Lengths, source: usize) -> Said {
     let mut tree = Tree::default();
     tree.grow(graph, source, &Unmonitored).unwrap();
-    tree
+    said(graph, &tree)
 }
 
-/// Everything that a tree says.
-fn said(tree: &Tree) -> (Vec<f64>, Vec<Option<u32>>, Vec<u32>) {
-    let n = tree.distances().len();
-    (tree.distances().to_vec(), (0..n).map(|i| tree.predecessor(i)).collect(), tree.order().to_vec())
+/// Everything that a tree says, of points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    pub distances: Vec<f64>,
+    pub predecessors: Vec<Option<u32>>,
+    pub order: Vec<u32>,
+}
+
+pub fn said(graph: &Lengths, tree: &Tree) -> Said {
+    let point = |place: u32| graph.points()[place as usize];
+    let places = || graph.places().iter().map(|&place| place as usize);
+    Said {
+        distances: places().map(|place| tree.distances()[place]).collect(),
+        predecessors: places().map(|place| tree.predecessor(place).map(point)).collect(),
+        order: tree.order().iter().map(|&place| point(place)).collect(),
+    }
 }
 
 fn length(graph: &Lengths, i: usize, j: usize) -> Option<f64> {
-    let at = graph.graph().of(i).iter().position(|&other| other as usize == j)?;
-    Some(graph.lengths()[graph.graph().start(i) + at])
+    let mut beside = graph.beside(graph.places()[i] as usize);
+    beside.find(|&(place, _)| graph.points()[place as usize] as usize == j).map(|(_, length)| length)
 }
 
 /// The rule of predecessors, read off the distances.
-fn check_tree(graph: &Lengths, source: usize, tree: &Tree) {
-    let (d, order) = (tree.distances(), tree.order());
-    assert_eq!((order[0] as usize, d[source], tree.predecessor(source)), (source, 0.0, None));
+fn check_tree(graph: &Lengths, source: usize, tree: &Said) {
+    let (d, order) = (&tree.distances, &tree.order);
+    assert_eq!((order[0] as usize, d[source], tree.predecessors[source]), (source, 0.0, None));
     assert!(order.windows(2).all(|pair| d[pair[0] as usize] <= d[pair[1] as usize]));
     let place: Vec<Option<usize>> =
         (0..d.len()).map(|i| order.iter().position(|&j| j as usize == i)).collect();
     for i in (0..d.len()).filter(|&i| i != source) {
         assert_eq!(place[i].is_some(), d[i].is_finite());
         let leads = |j: &usize| length(graph, *j, i).is_some_and(|length| d[*j] + length == d[i]);
-        let found = tree.predecessor(i).map(|j| j as usize);
+        let found = tree.predecessors[i].map(|j| j as usize);
         let nearest = (0..d.len()).filter(|&j| d[j] < d[i]).find(leads);
         match (nearest, found) {
             (Some(expected), found) => assert_eq!(found, Some(expected)),
@@ -86,9 +98,10 @@ fn check_distances(x: &Array2<f64>, graph: &Neighborhoods) {
     let mut reused = Tree::default();
     for source in 0..x.nrows() {
         reused.grow(&lengths, source, &Unmonitored).unwrap();
-        assert_eq!(said(&reused), said(&tree(&lengths, source)));
-        check_tree(&lengths, source, &reused);
-        for (found, expected) in reused.distances().iter().zip(expected.row(source)) {
+        let found = said(&lengths, &reused);
+        assert_eq!(found, tree(&lengths, source));
+        check_tree(&lengths, source, &found);
+        for (found, expected) in found.distances.iter().zip(expected.row(source)) {
             assert!(found == expected || (found - expected).abs() <= 1e-13 * expected, "{found} {expected}");
         }
     }
@@ -118,8 +131,8 @@ fn ties_go_to_the_lower_index() {
     let square = array![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
     let ring = from_lists(&[vec![2, 3], vec![2, 3], vec![], vec![]]);
     let found = tree(&lengths(&square, &ring), 0);
-    assert_eq!((found.distances()[1], found.predecessor(1)), (2.0, Some(2)));
-    assert_eq!(found.order(), [0, 2, 3, 1]);
+    assert_eq!((found.distances[1], found.predecessors[1]), (2.0, Some(2)));
+    assert_eq!(found.order, [0, 2, 3, 1]);
 }
 
 #[test]
@@ -127,11 +140,8 @@ fn copies_do_not_go_round_in_circles() {
     let same = Array2::zeros((6, 2));
     let all = from_lists(&(0..6).map(|i| (0..6).filter(|&j| j != i).collect()).collect::<Vec<_>>());
     let found = tree(&lengths(&same, &all), 3);
-    assert_eq!(found.order(), [3, 0, 1, 2, 4, 5]);
-    assert_eq!(
-        (0..6).map(|i| found.predecessor(i)).collect::<Vec<_>>()[..4],
-        [Some(3), Some(3), Some(3), None]
-    );
+    assert_eq!(found.order, [3, 0, 1, 2, 4, 5]);
+    assert_eq!(found.predecessors[..4], [Some(3), Some(3), Some(3), None]);
 }
 
 #[test]
@@ -139,8 +149,8 @@ fn edges_are_as_long_both_ways() {
     let x = gaussian(300, 5, 2);
     let graph = lengths(&x, &knn(&x, 6));
     for i in 0..300 {
-        for &j in graph.graph().of(i) {
-            assert_eq!(length(&graph, i, j as usize), length(&graph, j as usize, i));
+        for (j, length) in graph.beside(i) {
+            assert!(graph.beside(j as usize).any(|back| back == (i as u32, length)));
         }
     }
 }
@@ -149,13 +159,14 @@ fn edges_are_as_long_both_ways() {
 fn many_sources_are_the_same_on_any_number_of_threads() {
     let x = gaussian(2000, 3, 7);
     let (graph, sources) = (lengths(&x, &knn(&x, 8)), (0..2000).step_by(37).collect::<Vec<u32>>());
-    let all = || from_each(&graph, &sources, "paths", &Unmonitored, || (), |_, _, tree| said(tree)).unwrap();
+    let all =
+        || from_each(&graph, &sources, "paths", &Unmonitored, || (), |_, tree| said(&graph, tree)).unwrap();
     let one = on_threads(1, all);
     for threads in [2, 5] {
         assert_eq!(on_threads(threads, all), one);
     }
     for (&source, found) in sources.iter().zip(&one).step_by(9) {
-        assert_eq!(&said(&tree(&graph, source as usize)), found);
+        assert_eq!(&tree(&graph, source as usize), found);
     }
 }
 
@@ -173,13 +184,13 @@ fn it_stops_within_one_source_and_can_begin_again() {
     let x = gaussian(30_000, 2, 3);
     let graph = lengths(&x, &knn(&x, 8));
     let mut stopped = Tree::default();
-    for looks in [0, 1, 5] {
+    for looks in [3, 1, 5, 0] {
         let monitor = StopAfter(AtomicUsize::new(looks));
         assert_eq!(stopped.grow(&graph, 7, &monitor).unwrap_err(), Error::Interrupted);
         assert!(stopped.order().len() <= looks * 2048);
     }
     stopped.grow(&graph, 9, &Unmonitored).unwrap();
-    assert_eq!(said(&stopped), said(&tree(&graph, 9)));
+    assert_eq!(said(&graph, &stopped), tree(&graph, 9));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use unbend::neighbors::paths::{Lengths, Tree};
 use unbend::{Error, Monitor, Neighborhoods, Unmonitored};
 
 use crate::clouds::*;
-use crate::paths::{any_lists, from_lists, knn, points};
+use crate::paths::{any_lists, from_lists, knn, points, said};
 use crate::{cases, naive, on_threads};
 
 fn of(x: &Array2<f64>, graph: &Neighborhoods, n_landmarks: usize, sources: Option<&[u32]>) -> Skeleton {
@@ -21,11 +21,12 @@ fn walked(x: &Array2<f64>, graph: &Neighborhoods, sources: &[u32]) -> Vec<u64> {
     let mut tree = Tree::default();
     for &source in sources {
         tree.grow(&lengths, source as usize, &Unmonitored).unwrap();
+        let predecessors = said(&lengths, &tree).predecessors;
         for end in 0..x.nrows() {
-            let mut at = tree.predecessor(end);
+            let mut at = predecessors[end];
             while let Some(i) = at.filter(|&i| i != source) {
                 counts[i as usize] += 1;
-                at = tree.predecessor(i as usize);
+                at = predecessors[i as usize];
             }
         }
     }

@@ -20,7 +20,7 @@ __all__ = ["asim", "nieqa_global", "nieqa_local", "nieqa_truth"]
 Normalization = Literal["centered", "paper"]
 
 # Neighbours of the landmarks' graph. The paper's tenth of all points joins the layers of a roll: there the
-# true coordinates of 1000 points score 0.7 to 0.8, with 12 neighbours up to 0.5, with 8 less than 0.004.
+# true coordinates of 1000 points score 0.69 to 0.82, with 12 neighbours up to 0.5, with 8 less than 0.004.
 LANDMARK_NEIGHBORS = 8
 
 # A tenth of the points are landmarks, but no more than this: scaling takes their number cubed.
@@ -157,7 +157,7 @@ def nieqa_global(
     of Y. A direction of no positive eigenvalue has no extent in the skeleton.
 
     Shortest paths bend around holes, so even the true coordinates of a surface with a hole score more than 0:
-    0.03 to 0.06 for the roll with one of 1000 points. Short cuts do more harm: see `landmark_neighbors`.
+    0.045 to 0.06 for the roll with one of 1000 points. Short cuts do more harm: see `landmark_neighbors`.
 
     Cost: O(n (k + log n)) for each source and each landmark, and the number of landmarks cubed.
 

@@ -10,6 +10,7 @@ use crate::array::{Graph, Matrix, points};
 use crate::run::{Progress, run_reporting};
 
 type Numbers<'py> = Bound<'py, PyDict>;
+type List<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// Each number with its standard error and units, the share of pairs that no path joins, and the stretch of each source.
 #[pyfunction]
@@ -22,7 +23,7 @@ pub fn geodesic<'py>(
     sources: Option<PyReadonlyArray1<'py, u32>>,
     n_jobs: usize,
     progress: Progress,
-) -> PyResult<(Numbers<'py>, f64, Bound<'py, PyArray1<f64>>)> {
+) -> PyResult<(Numbers<'py>, f64, List<'py, f64>)> {
     let (x, y, neighborhoods) = (x.values(), y.values(), graph.neighborhoods()?);
     let sources = sources.as_ref().map(|s| s.as_slice()).transpose()?;
     let work = |m: &dyn Monitor| {
@@ -82,7 +83,7 @@ pub fn skeleton<'py>(
     sources: Option<PyReadonlyArray1<'py, u32>>,
     n_jobs: usize,
     progress: Progress,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>)> {
+) -> PyResult<(List<'py, u32>, List<'py, u64>, List<'py, f64>)> {
     let (x, neighborhoods) = (x.values(), graph.neighborhoods()?);
     let sources = sources.as_ref().map(|s| s.as_slice()).transpose()?;
     let params = SkeletonParams { n_landmarks, sources };

@@ -72,13 +72,13 @@ pub fn geodesic(
     check_lengths(y, "Y", neighborhoods)?;
     check_centers(sources, x.len())?;
     let graph = Lengths::new(x, neighborhoods, monitor)?;
-    let embedded = Embedded::new(y);
-    let units = Units { x: unit(graph.lengths().iter().copied()), y: embedded.unit };
+    let embedded = Embedded::new(y, graph.points());
+    let units = Units { x: unit(std::iter::once(graph.longest())), y: embedded.unit };
     let all: Vec<u32> = if sources.is_none() { (0..x.len() as u32).collect() } else { Vec::new() };
     let sources = sources.unwrap_or(&all);
     let state = Pairs::default;
-    let seen = from_each(&graph, sources, STAGE, monitor, state, |pairs, place, tree| {
-        pairs.collect(sources[place], tree, &embedded, units, monitor);
+    let seen = from_each(&graph, sources, STAGE, monitor, state, |pairs, tree| {
+        pairs.collect(tree, &embedded, units, monitor);
         Seen { sums: Sums::of(&pairs.x, &pairs.y), stretch: pairs.stretch() }
     })?;
     Ok(summary(&seen, x.len(), units))
@@ -90,7 +90,7 @@ struct Seen {
     stretch: f64,
 }
 
-/// The embedding in its unit, row after row.
+/// The embedding in its unit, row after row, in the order of the places in the graph.
 struct Embedded {
     dim: usize,
     rows: Vec<f64>,
@@ -98,17 +98,17 @@ struct Embedded {
 }
 
 impl Embedded {
-    fn new(y: &Points) -> Self {
+    fn new(y: &Points, points: &[u32]) -> Self {
         let dim = y.dim();
         let mut rows = vec![0.0; y.len() * dim];
-        rows.chunks_exact_mut(dim).enumerate().for_each(|(i, row)| y.copy_row(i, row));
+        rows.chunks_exact_mut(dim).zip(points).for_each(|(row, &i)| y.copy_row(i as usize, row));
         let unit = unit(rows.iter().map(|v| v.abs()));
         rows.iter_mut().for_each(|v| *v /= unit);
         Embedded { dim, rows, unit }
     }
 
-    fn row(&self, i: u32) -> &[f64] {
-        &self.rows[i as usize * self.dim..][..self.dim]
+    fn row(&self, place: u32) -> &[f64] {
+        &self.rows[place as usize * self.dim..][..self.dim]
     }
 }
 
@@ -121,17 +121,10 @@ struct Pairs {
 
 impl Pairs {
     /// What is collected after a stop is thrown away.
-    fn collect(
-        &mut self,
-        source: u32,
-        tree: &Tree,
-        embedded: &Embedded,
-        units: Units,
-        monitor: &dyn Monitor,
-    ) {
+    fn collect(&mut self, tree: &Tree, embedded: &Embedded, units: Units, monitor: &dyn Monitor) {
         self.x.clear();
         self.y.clear();
-        let here = embedded.row(source);
+        let here = embedded.row(tree.order()[0]);
         for others in tree.order()[1..].chunks(LOOK).take_while(|_| !monitor.stop_requested()) {
             self.x.extend(others.iter().map(|&j| tree.distances()[j as usize] / units.x));
             self.y.extend(others.iter().map(|&j| distance(here, embedded.row(j))));

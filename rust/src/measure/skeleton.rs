@@ -86,13 +86,13 @@ pub fn skeleton(
 fn importance(graph: &Lengths, sources: Option<&[u32]>, monitor: &dyn Monitor) -> Result<Vec<u64>> {
     let all: Vec<u32> = if sources.is_none() { (0..graph.len() as u32).collect() } else { Vec::new() };
     let counts: Vec<AtomicU64> = (0..graph.len()).map(|_| AtomicU64::new(0)).collect();
-    from_each(graph, sources.unwrap_or(&all), PATHS, monitor, Vec::new, |beyond, _, tree| {
+    from_each(graph, sources.unwrap_or(&all), PATHS, monitor, Vec::new, |beyond, tree| {
         count_beyond(tree, graph.len(), beyond);
         for &i in tree.order().iter().skip(1).filter(|&&i| beyond[i as usize] > 0) {
             counts[i as usize].fetch_add(u64::from(beyond[i as usize]), Ordering::Relaxed);
         }
     })?;
-    Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
+    Ok(graph.places().iter().map(|&place| counts[place as usize].load(Ordering::Relaxed)).collect())
 }
 
 /// How many points each has beyond it in the tree.
@@ -115,8 +115,9 @@ fn most(counts: &[u64], how_many: usize) -> Vec<u32> {
 }
 
 fn between(graph: &Lengths, landmarks: &[u32], monitor: &dyn Monitor) -> Result<Vec<f64>> {
-    let to_all = |_: &mut (), _: usize, tree: &Tree| -> Vec<f64> {
-        landmarks.iter().map(|&j| tree.distances()[j as usize]).collect()
+    let places: Vec<u32> = landmarks.iter().map(|&i| graph.places()[i as usize]).collect();
+    let to_all = |_: &mut (), tree: &Tree| -> Vec<f64> {
+        places.iter().map(|&place| tree.distances()[place as usize]).collect()
     };
     Ok(from_each(graph, landmarks, LANDMARKS, monitor, || (), to_all)?.concat())
 }
