@@ -89,7 +89,7 @@ class Ranks:
     >>> import unbend as ub
     >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
     >>> m = ub.metrics.ranks(X, coordinates, n_neighbors=20)
-    >>> m.trustworthiness.min() > 0.99, m.auc > 0.9
+    >>> bool(m.trustworthiness.min() > 0.99), m.auc > 0.9
     (True, True)
     >>> bool(abs(m.null("trustworthiness")[-1] - 0.5) < 0.01)  # what a random embedding scores
     True
@@ -205,7 +205,7 @@ class Ranks:
         return self._curves[name]
 
     def _place(self, k: int | None) -> int:
-        most = self._in_x.shape[1]
+        most = int(self._in_x.shape[1])
         if k is None:
             return most - 1
         wanted = as_count(k, "k")
