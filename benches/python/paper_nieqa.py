@@ -18,14 +18,13 @@ in the angle u1, which is not arc length, so the roll is not isometric to (u1, u
 "M_t arc" to the coordinates to which it is. M_G is measured with k_l = n / 10 neighbours as they advise,
 and with k_l = k ("M_G k"): the 100 nearest of 1000 points reach from one turn of this roll to the next.
 
-Neighbourhoods do not hold the point itself. The cost is that of the embeddings, and of n shortest-path trees
-for M_G and M_RV, O(n^2 k log n) time and O(n^2) memory for each data set.
+Neighbourhoods do not hold the point itself.
 """
 
 import argparse
 import sys
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -33,14 +32,12 @@ import numpy as np
 import unbend as ub
 from paper_local_procrustes import Report
 from paper_nieqa_claims import CLAIMS, GOOD, likeness
-from scipy.sparse.csgraph import shortest_path
 from scipy.stats import spearmanr
 from timing import machine, use_threads
 
 N, K = 1000, 10
 FACES, FACE_K = 1493, 15
 SIZES = tuple(range(5, 25))
-LANDMARKS = 0.1
 
 
 def main():
@@ -85,17 +82,10 @@ class Sample:
     arc: np.ndarray | None = None
     globally: bool = True
     """Whether the paper computes M_G."""
-    paths: dict = field(default_factory=dict)
 
     @cached_property
     def near(self):
         return ub.neighborhoods(self.x, self.k)
-
-    def walked(self, k):
-        """Shortest paths on the graph of k neighbours, or of the fewest more that connect it."""
-        if k not in self.paths:
-            self.paths[k] = Paths.of(self.x, k)
-        return self.paths[k]
 
 
 def swissroll(seed):
@@ -144,83 +134,25 @@ def read_faces(folder, report):
 # Measures ------------------------------------------------------------------------------------------------
 
 
-def m_lc(s, y):
-    """Eq. 2, 1 - M_LC: the share of the k nearest in X that are not among the k nearest in Y."""
-    here, there = (ub.neighborhoods(a, s.k).indices.reshape(-1, s.k) for a in (s.x, y))
-    return 1 - np.mean([len(np.intersect1d(a, b)) for a, b in zip(here, there, strict=True)]) / s.k
-
-
-def m_rv(s, y):
-    """Eq. 3: one minus the squared correlation of graph distances with distances in Y."""
-    return 1 - np.corrcoef(s.walked(s.k).lengths.ravel(), distances(y).ravel())[0, 1] ** 2
-
-
-def m_g(s, y, k):
-    """Eq. 19: ASIM from the landmarks, laid out by their graph distances, to their images."""
-    paths = s.walked(k)
-    return ub.metrics.asim(paths.layout(y.shape[1]), y[paths.landmarks])
-
-
-def m_t(y, u):
-    return ub.metrics.asim(y, u)
-
-
-# One line a measure: where the package has one, it takes the place of the function above.
 MEASURES = {
     "M_P": lambda s, y: local(s, y, "R_N"),
     "M_P^c": lambda s, y: local(s, y, "R_C"),
-    "1 - M_LC": m_lc,
-    "M_RV": m_rv,
+    "1 - M_LC": lambda s, y: 1 - ub.metrics.q_nx(s.x, y, neighborhoods=s.near),
+    "M_RV": lambda s, y: ub.metrics.residual_variance(s.x, y, neighborhoods=s.near),
     "M_L": lambda s, y: ub.metrics.nieqa_local(s.x, y, neighborhoods=s.near, include_self=False),
-    "M_G": lambda s, y: m_g(s, y, len(s.x) // 10) if s.globally else None,
-    "M_G k": lambda s, y: m_g(s, y, s.k) if s.globally else None,
-    "M_t": lambda s, y: None if s.u is None else m_t(y, s.u),
-    "M_t arc": lambda s, y: None if s.arc is None else m_t(y, s.arc),
+    "M_G": lambda s, y: m_g(s, y, "paper"),
+    "M_G k": lambda s, y: m_g(s, y, s.k),
+    "M_t": lambda s, y: None if s.u is None else ub.metrics.nieqa_truth(y, s.u),
+    "M_t arc": lambda s, y: None if s.arc is None else ub.metrics.nieqa_truth(y, s.arc),
 }
+
+
+def m_g(s, y, k):
+    return ub.metrics.nieqa_global(s.x, y, landmark_neighbors=k) if s.globally else None
 
 
 def local(s, y, kind):
     return ub.metrics.procrustes(s.x, y, neighborhoods=s.near, include_self=False, kind=kind)
-
-
-def distances(y):
-    return np.linalg.norm(y[:, None] - y[None], axis=2)
-
-
-@dataclass
-class Paths:
-    """All shortest paths: their lengths, and the points through which most of them go."""
-
-    lengths: np.ndarray
-    landmarks: np.ndarray
-
-    @classmethod
-    def of(cls, x, k):
-        while ub.neighborhoods(x, k).n_connected_components > 1:
-            k += 1
-        graph = ub.neighborhoods(x, k).to_graph()
-        lengths, before = shortest_path(graph, directed=False, return_predecessors=True)
-        through = passages(lengths, before)
-        most = np.argsort(-through, kind="stable")[: round(LANDMARKS * len(x))]
-        return cls(lengths, np.sort(most))
-
-    def layout(self, d):
-        """Classical scaling of the landmarks."""
-        squared = self.lengths[np.ix_(self.landmarks, self.landmarks)] ** 2
-        rows = squared - squared.mean(axis=0)
-        values, vectors = np.linalg.eigh(-(rows - rows.mean(axis=1, keepdims=True)) / 2)
-        return vectors[:, -d:] * np.sqrt(np.maximum(values[-d:], 0))
-
-
-def passages(lengths, before):
-    """How many shortest paths go through each point and do not end there: all trees at once, leaves first."""
-    n = len(lengths)
-    every, below = np.arange(n), np.ones((n, n), dtype=np.int64)
-    order = np.argsort(-lengths, axis=1, kind="stable")
-    for point in order[:, :-1].T:  # the root of each tree comes last
-        below[every, before[every, point]] += below[every, point]
-    np.fill_diagonal(below, 1)
-    return (below - 1).sum(axis=0)
 
 
 # Methods -------------------------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ class Ranks:
         return self._curves[name]
 
     def _place(self, k: int | None) -> int:
-        most: int = self._in_x.shape[1]
+        most = int(self._in_x.shape[1])
         if k is None:
             return most - 1
         wanted = as_count(k, "k")
