@@ -136,11 +136,12 @@ impl Sums {
         self.count
     }
 
-    /// The Pearson correlation. Where neither side varies it is 1, where only one does 0.
+    /// The Pearson correlation, exactly 1 for copies: in units the product of squares is far from any limit. Where
+    /// neither side varies it is 1, where only one does 0.
     pub fn correlation(&self) -> f64 {
         match (spreads(self.xx, self.mean_x, self.count), spreads(self.yy, self.mean_y, self.count)) {
             (false, false) => 1.0,
-            (true, true) => (self.xy / (self.xx.sqrt() * self.yy.sqrt())).clamp(-1.0, 1.0),
+            (true, true) => (self.xy / (self.xx * self.yy).sqrt()).clamp(-1.0, 1.0),
             _ => 0.0,
         }
     }
