@@ -46,6 +46,8 @@ bench: $(VENV)/built ## the core alone, then against peers (they are installed f
 	$(BIN)/pip install --quiet -r benches/python/requirements.txt
 	$(BIN)/python benches/python/bench_neighbors.py
 	$(BIN)/python benches/python/bench_measure.py
+	$(BIN)/python benches/python/bench_ranks.py
+	$(BIN)/python benches/python/bench_geodesic.py
 	$(BIN)/python benches/python/bench_embed.py --peers
 	$(BIN)/python benches/python/bench_align.py --peers --anneal
 	$(BIN)/python benches/python/bench_assembly.py

@@ -1,0 +1,68 @@
+"""Do 95 % intervals hold the exact value 95 times in 100?
+
+    python benches/python/coverage.py              # --quick: few draws, seconds
+
+Embeddings of a noisy roll are measured exactly, then again and again from a sample of their points, sources and
+pairs. Printed is the share of draws whose interval holds the exact value. An interval that is right covers it in
+93 to 97 % of 500 draws: 95 % less or more two standard errors of such a share.
+"""
+
+import argparse
+
+import numpy as np
+import unbend as ub
+from timing import machine, row, use_threads
+
+K = 12
+LOW, HIGH = 0.93, 0.97
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--points", type=int, default=20_000)
+    parser.add_argument("--quick", action="store_true", help="few draws: does everything run?")
+    options = parser.parse_args()
+    if options.quick:
+        options.draws, options.points = 20, 3000
+    use_threads(options.threads)
+    print(machine(options.threads, ("unbend", "numpy")))
+    x, embeddings = population(options.points)
+    nb = ub.neighborhoods(x, K)
+    for name, y in embeddings.items():
+        coverage(name, x, y, nb, options.draws)
+
+
+def population(n):
+    x, coordinates = ub.datasets.swiss_roll(n, noise=0.3, random_state=0)
+    rng = np.random.default_rng(0)
+    jittered = coordinates * [1, 0.5] + rng.normal(0, 0.5, size=coordinates.shape)
+    return x, {"coordinates, one axis halved, with noise": jittered, "the roll seen from its side": x[:, ::2]}
+
+
+def coverage(name, x, y, nb, draws):
+    given = {"neighborhoods": nb}
+    exact = ub.quality(x, y, n_sources=len(x), **given)
+    drawn = [
+        ub.quality(x, y, n_centers=1000, n_sources=300, n_pairs=100_000, random_state=seed, **given)
+        for seed in range(draws)
+    ]
+    print(f"### {name}: {len(x)} points, {draws} draws of 1,000 points, 300 sources, 100,000 pairs\n")
+    row("measure", "exact", "mean of draws", "mean half-width", "covered", "")
+    row("---", "--:", "--:", "--:", "--:", "---")
+    for measure, value in exact.items():
+        found = [one[measure] for one in drawn]
+        if all(one.standard_error == 0 for one in found) or np.isnan(found[0].standard_error):
+            continue
+        ends = np.array([one.interval for one in found])
+        covered = np.mean((ends[:, 0] <= value.value) & (value.value <= ends[:, 1]))
+        half = np.mean(ends[:, 1] - ends[:, 0]) / 2
+        mean = np.mean([one.value for one in found])
+        verdict = "" if LOW <= covered <= HIGH else f"not within {LOW:.0%} to {HIGH:.0%}"
+        row(measure, f"{value.value:.5g}", f"{mean:.5g}", f"{half:.2g}", f"{covered:.1%}", verdict)
+    print()
+
+
+if __name__ == "__main__":
+    main()
