@@ -2,9 +2,9 @@
 
     python benches/python/coverage.py              # --quick: few draws, seconds
 
-Embeddings of a noisy roll are measured exactly, then again and again from a sample of their points, sources and
-pairs. Printed is the share of draws whose interval holds the exact value. An interval that is right covers it in
-93 to 97 % of 500 draws: 95 % less or more two standard errors of such a share.
+Embeddings of a noisy roll are measured exactly, then again and again from a sample of their points, sources
+and pairs. Printed is the share of draws whose interval holds the exact value. An interval that is right covers
+it in 93 to 97 % of 500 draws: 95 % less or more two standard errors of such a share.
 """
 
 import argparse
