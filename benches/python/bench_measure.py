@@ -9,7 +9,6 @@ read.
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import unbend as ub
-from timing import interleaved, machine, row, spread, use_threads
+from timing import interleaved, machine, peak_memory, row, spread, use_threads
 
 K = 12
 MEGABYTE = 1e6
@@ -127,17 +126,6 @@ def child(work, folder, n, threads):
     seconds = time.perf_counter() - start
     given, result = (sum(a.nbytes for a in group) for group in (arrays, made))
     print(given, peak_memory() - before, result, seconds)
-
-
-def peak_memory():
-    """The highest resident size of this process so far, in bytes."""
-    try:  # not getrusage first: on Linux it remembers the process that started this one
-        with open("/proc/self/status") as file:
-            (line,) = [line for line in file if line.startswith("VmHWM")]
-        return int(line.split()[1]) * 1024
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def import_time(repeats):

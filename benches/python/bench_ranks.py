@@ -10,7 +10,6 @@ search for all neighbours.
 
 import argparse
 import importlib.util
-import resource
 import subprocess
 import sys
 import tempfile
@@ -19,12 +18,11 @@ from pathlib import Path
 
 import numpy as np
 import unbend as ub
-from timing import machine, row, use_threads
+from timing import machine, peak_memory, row, use_threads
 from unbend import _core
 
 K = 20
 MEGABYTE = 1e6
-RUSAGE_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def main():
@@ -124,18 +122,14 @@ def large(options):
 
 def child(folder, threads):
     x, y = np.load(folder / "x.npy"), np.load(folder / "y.npy")
-    before = resident()
+    before = peak_memory()
     wall, cpu = time.perf_counter(), time.process_time()
     ub.metrics.ranks(x, y, K, n_jobs=threads)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = resident() - before
+    peak = peak_memory() - before
     begin = time.perf_counter()
     ub.neighborhoods(x, K, n_jobs=threads)
     print(peak, wall, cpu, time.perf_counter() - begin)
-
-
-def resident():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RUSAGE_UNIT
 
 
 def sample(options):

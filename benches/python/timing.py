@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
@@ -75,3 +76,14 @@ def spread(ours, theirs):
 def row(*cells):
     """Print one row of a Markdown table, at once: some rows take minutes."""
     print("|", " | ".join(str(cell) for cell in cells), "|", flush=True)
+
+
+def peak_memory():
+    """The highest resident size of this process so far, in bytes."""
+    try:  # not getrusage first: on Linux it remembers the process that started this one
+        with open("/proc/self/status") as file:
+            (line,) = [line for line in file if line.startswith("VmHWM")]
+        return int(line.split()[1]) * 1024
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
