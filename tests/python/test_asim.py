@@ -40,6 +40,36 @@ def test_is_the_textbook(q, d):
         assert asim(x, y) == pytest.approx(textbook(x, y), abs=1e-8)
 
 
+def best_of_starts(m, rng, starts=60):
+    """The largest sum of (p_j . m_j)^2, for a stack of problems, by polar ascent from random frames."""
+    p = np.linalg.qr(rng.normal(size=(len(m), starts, *m.shape[1:])))[0]
+    sums, rising = np.zeros(p.shape[:2]), np.ones(p.shape[:2], dtype=bool)
+    for _ in range(20_000):
+        each = np.broadcast_to(m[:, None], p.shape)[rising]
+        along = (p[rising] * each).sum(axis=-2)
+        u, _, v = np.linalg.svd(each * along[..., None, :], full_matrices=False)
+        gained = (along**2).sum(axis=-1) - sums[rising]
+        p[rising], sums[rising] = u @ v, sums[rising] + gained
+        rising[tuple(np.argwhere(rising)[gained <= 1e-15].T)] = False
+        if not rising.any():
+            return sums.max(axis=1)
+    raise AssertionError("the ascent did not end")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", range(1, 7))
+def test_sixty_starts_find_nothing_else(d):
+    rng, count, k, q = np.random.default_rng(d), 167, 12, d + 2
+    x = rng.normal(size=(count, k, q)) * rng.uniform(0.1, 3, size=(count, 1, q))
+    y = rng.normal(size=(count, k, d))
+    y[::2] = x[::2] @ rng.normal(size=(84, q, d)) + 0.3 * y[::2]  # half of them know of x
+    here, there = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+    m = here.transpose(0, 2, 1) @ (there / np.linalg.norm(there, axis=1, keepdims=True))
+    expected = 1 - best_of_starts(m, rng) / (here**2).sum(axis=(1, 2))
+    found = [asim(one, other) for one, other in zip(x, y, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 if d == 2 else 1e-9)
+
+
 def test_figure_1_of_zhang_ren_and_zhang():
     x = np.random.default_rng(0).uniform([-2, -1], [2, 1], size=(100, 2))
     y = normalized(x)
