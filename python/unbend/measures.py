@@ -93,6 +93,8 @@ class Value:
         another embedding are of the same points, sources and batches.
     share : float
         What part of all of them was drawn; 0 if there are endlessly many.
+    ends : tuple of float, optional
+        The 95 % interval, if it does not follow from the standard error.
     """
 
     measure: Measure
@@ -101,6 +103,7 @@ class Value:
     null: float | None = None
     units: Array | None = field(default=None, repr=False)
     share: float = field(default=1.0, repr=False)
+    ends: tuple[float, float] | None = field(default=None, repr=False)
 
     def __float__(self) -> float:
         """Return the number."""
@@ -109,6 +112,8 @@ class Value:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval; both ends are the value if it is exact."""
+        if self.ends is not None:
+            return self.ends
         return interval(self.value, self.standard_error, self.measure.low, self.measure.high)
 
     @property

@@ -215,7 +215,8 @@ def _of_distances(name: str, m: Geodesic | Shepard | None) -> Value | None:
     attribute = _ALONG_THE_GRAPH.get(name, name)
     share = m.n_sources / m.n_points if isinstance(m, Geodesic) else 0.0
     error, units = m.standard_error[attribute], m.units.get(attribute)
-    return Value(MEASURES[name], getattr(m, attribute), error, _RANDOM.get(name), units, share)
+    ends = m.interval(attribute) if units is None else None
+    return Value(MEASURES[name], getattr(m, attribute), error, _RANDOM.get(name), units, share, ends)
 
 
 def _other(x: Any, y: Any, name: str) -> Any:

@@ -16,7 +16,7 @@ from .. import _core
 from .._random import generator, seed_from
 from ..neighbors import Neighborhoods, resolve
 from ..points import as_count, thread_count
-from .sampling import Array, Centers, interval, pair
+from .sampling import NORMAL_95, Array, Centers, interval, pair
 
 __all__ = [
     "Geodesic",
@@ -112,6 +112,15 @@ class Geodesic(_Measured):
     units: Mapping[str, Array] = field(repr=False)
     per_point: Mapping[str, Array] = field(repr=False)
     sources: npt.NDArray[np.uint32] = field(repr=False)
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """Return the 95 % interval of a number; both ends are the same when all points were sources.
+
+        That of the stretch reaches from one order statistic to another, for stretches are far from symmetric.
+        """
+        if name == "stretch":
+            return _about_median(self.per_point["stretch"], self.n_points, NORMAL_95)
+        return super().interval(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,11 +417,17 @@ def _error_of_median(values: Array, n: int) -> float:
     The rank of the true median among m values drawn has the standard error sqrt(m) / 2, and the values one
     of them away on both sides say how far that is.
     """
+    low, high = _about_median(values, n, 1.0)
+    return (high - low) / 2 if np.isfinite(high) else float("inf")
+
+
+def _about_median(values: Array, n: int, errors: float) -> tuple[float, float]:
+    """Return the values so many standard errors of its rank away from the median of some of `n` values."""
     m = len(values)
     if m == n:
-        return 0.0
+        return float(np.median(values)), float(np.median(values))
     if m < 2:
-        return float("inf")
-    ranks = (m - 1) / 2 + np.array([-1, 1]) * max(0.5, np.sqrt(m * (1 - m / n)) / 2)
+        return 1.0, float("inf")
+    ranks = (m - 1) / 2 + np.array([-1, 1]) * errors * max(0.5, np.sqrt(m * (1 - m / n)) / 2)
     low, high = np.interp(ranks, np.arange(m), np.sort(values))
-    return float((high - low) / 2) if np.isfinite(high) else float("inf")
+    return float(low), float(high)

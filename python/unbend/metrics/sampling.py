@@ -19,7 +19,7 @@ NCenters: TypeAlias = "int | Literal['auto'] | None"
 HALF_WIDTH = 0.005
 
 # Half-width of a 95 % interval in standard errors.
-_NORMAL_95 = 1.959963984540054
+NORMAL_95 = 1.959963984540054
 
 # So many centres tell how many are needed.
 _PILOT = 1000
@@ -86,7 +86,7 @@ def _needed(values: Array, n: int, half_width: float) -> int:
     kept = values[np.isfinite(values)]
     if len(kept) < 2:
         return n
-    endless = (_NORMAL_95 * float(kept.std(ddof=1)) / half_width) ** 2
+    endless = (NORMAL_95 * float(kept.std(ddof=1)) / half_width) ** 2
     return int(np.ceil(endless / (1 + endless / n)))
 
 
@@ -107,7 +107,7 @@ def interval(value: float, error: float, low: float = -np.inf, high: float = np.
     """
     if np.isnan(error):
         return low, high
-    half = _NORMAL_95 * error
+    half = NORMAL_95 * error
     return (max(low, value - half), min(high, value + half)) if half > 0 else (value, value)
 
 
