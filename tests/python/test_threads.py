@@ -185,6 +185,17 @@ else:
             call = lambda: ub.charts(x, 2, neighborhoods=nb)
         elif what == "lower_bound":
             call = lambda: ub.metrics.lower_bound(x, 2, neighborhoods=nb)
+        elif what == "ranks":
+            call = lambda: ub.metrics.ranks(x, x[:, :2], 20)
+        elif what == "wide ranks":
+            x = __import__("numpy").random.default_rng(0).normal(size=(n, 64))
+            call = lambda: ub.metrics.ranks(x, y, 20)
+        elif what == "geodesic":
+            call = lambda: ub.metrics.geodesic(x, y, neighborhoods=nb)
+        elif what == "shepard":
+            call = lambda: ub.metrics.shepard(x, y, n_pairs=5_000_000)
+        elif what == "landmarks":
+            call = lambda: ub.metrics.nieqa_global(x, y)
 
 begin = time.perf_counter()
 result = call()
@@ -246,6 +257,11 @@ signals = pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends a pro
         ("datasets", 3_000_000),
         ("blocked", 15_000),
         ("radius", 200_000),
+        ("ranks", 100_000),
+        ("wide ranks", 10_000),
+        ("geodesic", 20_000),
+        ("shepard", 20_000),
+        ("landmarks", 10_000),
     ],
 )
 def test_ctrl_c(what, n):
@@ -264,6 +280,9 @@ def test_ctrl_c(what, n):
         ("datasets", 50_000_000),
         ("blocked", 100_000),
         ("radius", 4_000_000),
+        ("ranks", 2_000_000),
+        ("wide ranks", 30_000),
+        ("geodesic", 200_000),
     ],
 )
 def test_ctrl_c_among_millions_of_points(what, n):
