@@ -55,6 +55,7 @@ def main():
     report(machine(options.threads, ("unbend", "numpy", "scipy", "scikit-learn")))
     figure_1(draws, report)
     sources = {"Swissroll": swissroll, "Swisshole": swisshole, "Gaussian": gaussian}
+    landmarks(draws, report)
     outcomes = {name: evaluate(name, draw, draws, report) for name, draw in sources.items()}
     chosen = {"Swissroll": select(swissroll, "Swissroll", draws, report)}
     faces = read_faces(options.data, report)
@@ -280,6 +281,30 @@ def normalised(seed):
     kept = np.intersect1d(*(np.argsort(np.linalg.norm(points, axis=1))[:10] for points in (x, y)))
     m_p = ub.metrics.procrustes(x, y, neighborhoods=all_of_it)
     return x, y, {"M_P": m_p, "neighbours of the origin kept": len(kept) / 10, "ASIM": ub.metrics.asim(x, y)}
+
+
+# M_G -----------------------------------------------------------------------------------------------------
+
+
+def landmarks(draws, report):
+    """M_G of the truth on graphs of different k_l: 0 but for what landmarks and scaling lose."""
+    report(f"### M_G of the true coordinates by k_l, least to most of {draws} draws, n = {N}\n")
+    sizes = {"8": 8, "10": 10, "12": 12, "20": 20, "n / 10": "paper"}
+    rows = [["", *sizes]]
+    rolls = {"the paper's roll": swissroll, "ub.datasets.swiss_roll": our_roll}
+    for name, draw in rolls.items():
+        found = [[truth_by(draw(seed), k) for k in sizes.values()] for seed in range(draws)]
+        rows.append([name, *(f"{min(m):.4f} to {max(m):.4f}" for m in zip(*found, strict=True))])
+    report.table(rows)
+
+
+def our_roll(seed):
+    x, coordinates = ub.datasets.swiss_roll(N, random_state=seed)
+    return Sample(x, K, coordinates, coordinates)
+
+
+def truth_by(sample, k):
+    return ub.metrics.nieqa_global(sample.x, sample.arc, landmark_neighbors=k)
 
 
 # Model selection -----------------------------------------------------------------------------------------
