@@ -11,6 +11,7 @@ from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
 from .progress import Stopped
 from .quality import Quality, quality
+from .rectify import Rectification, rectify
 from .refine import Refinement, RefinementInterrupted, refine
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "NotFlatWarning",
     "ProcrustesAlignment",
     "Quality",
+    "Rectification",
     "Refinement",
     "RefinementInterrupted",
     "Stopped",
@@ -42,6 +44,7 @@ __all__ = [
     "metrics",
     "neighborhoods",
     "quality",
+    "rectify",
     "refine",
 ]
 

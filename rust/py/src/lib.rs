@@ -11,6 +11,7 @@ mod geodesic;
 mod measure;
 mod neighbors;
 mod ranks;
+mod rectify;
 mod refine;
 mod run;
 mod synthetic;
@@ -35,6 +36,8 @@ mod _core {
     use crate::neighbors::{check_graph, components, nearest, query, reversed, symmetrized, within};
     #[pymodule_export]
     use crate::ranks::{coranking_corner, coranking_matrix, rank_curves, rank_tables, rank_values};
+    #[pymodule_export]
+    use crate::rectify::rectify;
     #[pymodule_export]
     use crate::refine::{Multigrid, Refiner};
     #[pymodule_export]

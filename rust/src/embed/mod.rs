@@ -7,6 +7,7 @@ mod frontier;
 mod greedy;
 mod layout;
 mod multigrid;
+mod rectify;
 mod refine;
 
 pub use assemble::{frames_of, place};
@@ -14,4 +15,5 @@ pub use carry::{Carried, carry};
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;
 pub use multigrid::Multigrid;
+pub use rectify::{Rectified, rectify};
 pub use refine::{Frames, Objective, Refiner};
