@@ -13,6 +13,7 @@ mod neighbors;
 mod ranks;
 mod refine;
 mod run;
+mod spectral;
 mod synthetic;
 
 use pyo3::prelude::*;
@@ -39,6 +40,8 @@ mod _core {
     use crate::refine::{Multigrid, Refiner};
     #[pymodule_export]
     use crate::run::Stopped;
+    #[pymodule_export]
+    use crate::spectral::LocalWeights;
     #[pymodule_export]
     use crate::synthetic::{
         cylinder, fishbowl, gaussian_bump, grid, hemisphere, rotating_ball, s_curve, strip, swiss_roll,
