@@ -12,9 +12,11 @@ _Indices = npt.NDArray[np.uint32]
 _Pointer = npt.NDArray[np.int64]
 _Progress = Callable[[str, int, int], bool | None]
 _Sample = tuple[_Array, _Array]
+_Sparse = tuple[_Pointer, npt.NDArray[np.int32], _Array]
 
 __all__ = [
     "Alignment",
+    "LocalWeights",
     "Net",
     "Multigrid",
     "Refiner",
@@ -65,6 +67,70 @@ class _Graph(TypedDict):
     indices: _Indices
 
 class Stopped(RuntimeError): ...
+
+@final
+class LocalWeights:
+    @staticmethod
+    def lle(
+        x: _Matrix,
+        graph: _Graph,
+        kind: str,
+        reg: float,
+        n_components: int | None,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> LocalWeights: ...
+    @staticmethod
+    def mlle(
+        x: _Matrix,
+        graph: _Graph,
+        n_components: int,
+        reg: float,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> LocalWeights: ...
+    @staticmethod
+    def ltsa(
+        x: _Matrix,
+        graph: _Graph,
+        n_components: int,
+        include_self: bool,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> LocalWeights: ...
+    @staticmethod
+    def hlle(
+        x: _Matrix,
+        graph: _Graph,
+        n_components: int,
+        include_self: bool,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> LocalWeights: ...
+    @staticmethod
+    def lem(
+        x: _Matrix,
+        graph: _Graph,
+        kernel: str,
+        eps: float | None,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> LocalWeights: ...
+    @staticmethod
+    def dfm(
+        x: _Matrix,
+        graph: _Graph,
+        alpha: float,
+        kernel: str,
+        eps: float | None,
+        n_jobs: int,
+        progress: _Progress | None = None,
+    ) -> LocalWeights: ...
+    def matrix(self, graph: _Graph, progress: _Progress | None = None) -> _Sparse: ...
+    def affinity(self, graph: _Graph) -> _Sparse: ...
+    def phi(self, graph: _Graph, y: _Matrix) -> _Array: ...
+    def row(self, graph: _Graph, i: int) -> _Array: ...
+    def degrees(self, graph: _Graph, symmetrized: bool) -> _Array: ...
 
 @final
 class Refiner:

@@ -65,6 +65,28 @@ pub enum Error {
         /// How many points there are.
         n: usize,
     },
+    /// A neighbourhood too small for the weights asked for.
+    #[error(
+        "{weights} weights for n_components = {n_components} need at least {needed} neighbours, point {point} has {size}"
+    )]
+    TooFewNeighbors {
+        /// Whose weights.
+        weights: &'static str,
+        /// Dimension of the embedding.
+        n_components: usize,
+        /// How many neighbours are needed.
+        needed: usize,
+        /// The first point that has fewer.
+        point: usize,
+        /// How many it has.
+        size: usize,
+    },
+    /// Weights that are not those of edges have no degrees.
+    #[error("{weights} weights have no degrees: those of LEM and DFM have")]
+    NoDegrees {
+        /// Whose weights.
+        weights: &'static str,
+    },
     /// More neighbours than there are points.
     #[error("n_neighbors = {n_neighbors} exceeds the {n} points that there are")]
     TooManyNeighbors {

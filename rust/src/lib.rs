@@ -10,12 +10,13 @@
 //! | [`charts`] | what a neighbourhood looks like |
 //! | [`measure`] | how faithful an embedding is |
 //! | [`embed`] | embeddings, and what follows from one |
+//! | [`spectral`] | the local weights of LLE, MLLE, LTSA, HLLE, LEM and DFM |
 //! | [`synthetic`] | data with true coordinates |
 //! | [`linalg`] | small dense kernels |
 //! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |
 //!
-//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`, then `embed`. Results are
-//! the same bits for any number of threads.
+//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`, then `embed`; `spectral`
+//! stands on `charts` alone. Results are the same bits for any number of threads.
 
 pub mod charts;
 pub mod embed;
@@ -27,6 +28,7 @@ pub mod neighbors;
 pub mod parallel;
 pub mod points;
 pub mod rng;
+pub mod spectral;
 pub mod synthetic;
 
 pub use error::{Error, Result};

@@ -14,6 +14,7 @@ mod ranks;
 mod rectify;
 mod refine;
 mod run;
+mod spectral;
 mod synthetic;
 
 use pyo3::prelude::*;
@@ -42,6 +43,8 @@ mod _core {
     use crate::refine::{Multigrid, Refiner};
     #[pymodule_export]
     use crate::run::Stopped;
+    #[pymodule_export]
+    use crate::spectral::LocalWeights;
     #[pymodule_export]
     use crate::synthetic::{
         cylinder, fishbowl, gaussian_bump, grid, hemisphere, rotating_ball, s_curve, strip, swiss_roll,

@@ -362,7 +362,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
 }
 
 /// Local PCA of some of the points.
-pub(super) fn fit_tangent(
+pub(crate) fn fit_tangent(
     points: &Points,
     members: impl ExactSizeIterator<Item = usize>,
     d: usize,

@@ -1,6 +1,6 @@
 //! The points of one neighbourhood, centred, in as few coordinates as hold them.
 
-use crate::linalg::{complete, dot};
+use crate::linalg::{complete, dot, largest};
 use crate::points::Points;
 
 /// Columns are padded with zeros to a multiple of this: centred points of zeros add nothing to any
@@ -42,6 +42,38 @@ impl Local {
     /// Loads the points `members` as they are; `q` is their dimension, often known to the compiler.
     #[inline(always)]
     pub fn load(&mut self, points: &Points, members: impl ExactSizeIterator<Item = usize>, q: usize) {
+        self.gather(points, members, q);
+        self.center();
+    }
+
+    /// Loads the points `members` about the point `origin`, not about their mean, divided by the largest coordinate
+    /// of a difference: no square overflows or vanishes. In at most as many coordinates as there are members.
+    #[inline(always)]
+    pub fn load_about(
+        &mut self,
+        points: &Points,
+        origin: usize,
+        members: impl ExactSizeIterator<Item = usize>,
+        q: usize,
+    ) {
+        self.gather(points, members, q);
+        points.copy_row(origin, &mut self.row[..q]);
+        for (a, column) in self.x.chunks_exact_mut(self.padded.max(1)).enumerate() {
+            column[..self.size].iter_mut().for_each(|v| *v -= self.row[a]);
+        }
+        let scale = largest(&self.x);
+        if scale > 0.0 {
+            self.x.iter_mut().for_each(|v| *v /= scale);
+        }
+        self.norm2 = dot(&self.x, &self.x);
+        if self.size < q {
+            self.reduce(0);
+        }
+    }
+
+    /// The points `members`, coordinate after coordinate, padded with zeros.
+    #[inline(always)]
+    fn gather(&mut self, points: &Points, members: impl ExactSizeIterator<Item = usize>, q: usize) {
         self.size = members.len();
         self.padded = self.size.next_multiple_of(LANES);
         self.dim = q;
@@ -58,7 +90,6 @@ impl Local {
                 self.x[a * padded + p] = row[a];
             }
         }
-        self.center();
     }
 
     /// Loads the points `members` in at most max(`at_least`, number of points) coordinates.

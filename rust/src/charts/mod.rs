@@ -10,6 +10,7 @@ mod net;
 mod procrustes;
 mod tangent;
 
+pub(crate) use atlas::fit_tangent;
 pub use atlas::{Atlas, Coordinates, Kept, Tangents};
 pub use gram::Gram;
 pub use local::{LANES, Local};

@@ -4,12 +4,14 @@
 //! so that a caller with constant sizes gets unrolled code from the same source. Nothing allocates
 //! except the eigenvalues of matrices larger than 4 x 4.
 
+mod cholesky;
 mod columns;
 mod eigen;
 pub mod lanes;
 mod orthogonal;
 mod singular;
 
+pub use cholesky::solve_positive;
 pub use columns::{column, combine, distance2_to_combination, dot};
 pub use eigen::symmetric_eigen;
 pub(crate) use orthogonal::complete;
@@ -58,6 +60,6 @@ fn jacobi_rotation(a: f64, g: f64, b: f64) -> (f64, f64) {
 
 /// The largest absolute entry.
 #[inline(always)]
-fn largest(matrix: &[f64]) -> f64 {
+pub(crate) fn largest(matrix: &[f64]) -> f64 {
     matrix.iter().fold(0.0, |largest, v| v.abs().max(largest))
 }
