@@ -2,9 +2,9 @@
 
     python benches/python/bench_spectral.py             # --quick: small data, seconds
 
-The data are a 3-D swiss roll. scikit-learn is stopped where it would look for eigenvectors, so its time is that of
-its neighbour search, its weights and its matrix; ours here includes the neighbour search, too. Both make the same
-matrix (HLLE: scikit-learn takes a full QR, and so makes another).
+The data are a 3-D swiss roll. scikit-learn is stopped where it would look for eigenvectors, so its time is
+that of its neighbour search, weights and matrix; ours here includes the neighbour search, too. Both make
+the same matrix (HLLE: scikit-learn takes a full QR, and so makes another).
 """
 
 import argparse

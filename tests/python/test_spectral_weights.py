@@ -1,7 +1,7 @@
 """The local weights of the normalised family as the core gives them, against scikit-learn and textbook twins.
 
-The twins follow section 2 of Goldberg, Zakai, Kushnir and Ritov, "The price of normalization", neighbourhood by
-neighbourhood with full decompositions; W_i'W_i is compared, since W_i is defined up to an orthogonal factor only.
+The twins follow section 2 of Goldberg, Zakai, Kushnir and Ritov, "The price of normalization", one
+neighbourhood at a time with full decompositions; W_i'W_i is compared, since W_i is defined up to an orthogonal factor only.
 """
 
 import numpy as np
@@ -78,9 +78,7 @@ def ldr_twin(x, nb, i, d=None):
         c = c @ np.linalg.svd(c)[2][:d].T
     k = len(c)
     start = np.full(k, 1 / k)
-    free = np.linalg.svd(np.ones((1, k)))[2][
-        1:
-    ].T  # w = start + free z, both orthogonal: least norm is least |z|
+    free = np.linalg.svd(np.ones((1, k)))[2][1:].T  # start is orthogonal: least |w| is least |z|
     z = np.linalg.lstsq(c.T @ free, -c.T @ start, rcond=1e-10)[0]
     return np.r_[1, -(start + free @ z)][None]
 
@@ -116,7 +114,7 @@ def hessian_twin(x, nb, i, d, own):
 
 
 def mlle_twins(x, nb, d, reg=1e-3):
-    """Section 3 of Zhang and Wang with V and H, and eq. 3.7 as it stands but for the median of an even number."""
+    """Section 3 of Zhang and Wang with V and H, and eq. 3.7 but for the median of an even number."""
     parts = []
     for i in range(len(x)):
         values, vectors = np.linalg.eigh(gram(x, nb, i))
@@ -295,7 +293,8 @@ def test_phi_is_the_quadratic_form(name, where):
     nb = ub.neighborhoods(x, K)
     weights, y = WEIGHTS[name](x, nb._graph), np.random.default_rng(0).normal(size=(len(x), 3))
     phi, m = weights.phi(nb._graph, y), csr(weights.matrix(nb._graph))
-    assert phi.shape == (len(x),) and (phi >= 0).all()
+    assert phi.shape == (len(x),)
+    assert (phi >= 0).all()
     assert phi.sum() == pytest.approx(np.sum(y * (m @ y)), rel=1e-12)
     for i in (0, 5, len(x) - 1):
         assert phi[i] == pytest.approx(
@@ -312,7 +311,8 @@ def test_the_matrix_is_symmetric_and_has_constants_in_its_null_space(name, where
     x = data(where)
     nb = ub.neighborhoods(x, K)
     m = csr(WEIGHTS[name](x, nb._graph).matrix(nb._graph))
-    assert m.has_sorted_indices and m.has_canonical_format
+    assert m.has_sorted_indices
+    assert m.has_canonical_format
     assert (m != m.T).nnz == 0
     assert largest(m @ np.ones(len(x))) < 1e-13 * K * largest(m)
     assert np.linalg.eigvalsh(m.toarray())[0] > -1e-12 * largest(m)
@@ -365,7 +365,8 @@ def test_convex_weights_are_convex():
     same = 0
     for i in range(len(x)):
         w, free = -weights.row(nb._graph, i)[0, 1:], -plain.row(nb._graph, i)[0, 1:]
-        assert w.min() >= 0 and w.sum() == pytest.approx(1, abs=1e-14)
+        assert w.min() >= 0
+        assert w.sum() == pytest.approx(1, abs=1e-14)
         if free.min() >= 0:
             np.testing.assert_allclose(w, free, atol=1e-12)
             same += 1
@@ -485,5 +486,5 @@ def test_errors_name_the_numbers(make, message):
 def test_another_graph_is_refused():
     x = np.random.default_rng(0).normal(size=(30, 3))
     weights = WEIGHTS["ltsa"](x, ub.neighborhoods(x, 8)._graph)
-    with pytest.raises(ValueError, match="the neighbourhood graph has 270 rows, but .* has 240"):
+    with pytest.raises(ValueError, match=r"the neighbourhood graph has 270 rows, but .* has 240"):
         weights.matrix(ub.neighborhoods(x, 9)._graph)
