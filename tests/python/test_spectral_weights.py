@@ -1,7 +1,8 @@
 """The local weights of the normalised family as the core gives them, against scikit-learn and textbook twins.
 
 The twins follow section 2 of Goldberg, Zakai, Kushnir and Ritov, "The price of normalization", one
-neighbourhood at a time with full decompositions; W_i'W_i is compared, since W_i is defined up to an orthogonal factor only.
+neighbourhood at a time with full decompositions; W_i'W_i is compared, since W_i is defined
+up to an orthogonal factor only.
 """
 
 import numpy as np
@@ -78,7 +79,7 @@ def ldr_twin(x, nb, i, d=None):
         c = c @ np.linalg.svd(c)[2][:d].T
     k = len(c)
     start = np.full(k, 1 / k)
-    free = np.linalg.svd(np.ones((1, k)))[2][1:].T  # start is orthogonal: least |w| is least |z|
+    free = np.linalg.svd(np.ones((1, k)))[2][1:].T
     z = np.linalg.lstsq(c.T @ free, -c.T @ start, rcond=1e-10)[0]
     return np.r_[1, -(start + free @ z)][None]
 
