@@ -31,6 +31,7 @@ mod refine;
 mod shapes;
 mod shepard;
 mod skeleton;
+mod spectral;
 mod synthetic;
 
 /// As many cases, the same in every run.

@@ -4,7 +4,7 @@
 //! The sum over all neighbourhoods is the Laplacian of A + A', twice scikit-learn's, whose graph is (A + A') / 2; with
 //! D of the same graph the generalised eigenvalues and vectors are the same. Cost: O(n k q); k numbers a neighbourhood.
 
-use super::weights::{Form, Layout, LocalWeights};
+use super::weights::{Form, Layout, LocalWeights, median};
 use crate::charts::check_lengths;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -76,11 +76,7 @@ fn usual_width(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Resu
         own.iter().zip(row).map(|(a, b)| (*a - *b) * (*a - *b)).sum::<f64>()
     })?;
     last2.retain(|value| *value > 0.0);
-    if last2.is_empty() {
-        return Ok(1.0);
-    }
-    let middle = last2.len() / 2;
-    Ok(*last2.select_nth_unstable_by(middle, f64::total_cmp).1)
+    Ok(median(last2).unwrap_or(1.0))
 }
 
 /// W_i of LEM for every neighbourhood.

@@ -62,6 +62,9 @@ pub(super) fn directions(chart: &[f64], local: &Local, d: usize, out: &mut [f64]
         let length = length(j);
         if length > NO_EXTENT * longest {
             out.iter_mut().zip(column(chart, local.padded, j)).for_each(|(o, t)| *o = t / length);
+            // a thin direction holds roundings of the data as offsets
+            let mean = out.iter().sum::<f64>() / local.size as f64;
+            out.iter_mut().for_each(|o| *o -= mean);
         }
     }
 }

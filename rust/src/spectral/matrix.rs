@@ -100,6 +100,10 @@ impl LocalWeights {
                     monitor.check()?;
                     let (mut rows, end) = (Rows::default(), ((c + 1) * CHUNK).min(n));
                     for a in c * CHUNK..end {
+                        for &i in reversed.of((a + 1).min(n - 1)) {
+                            graph.soon(i as usize);
+                            self.soon(graph, i as usize);
+                        }
                         self.sum_row(graph, &reversed, a, row);
                         row.finish(&mut rows);
                     }

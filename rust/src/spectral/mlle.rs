@@ -12,7 +12,7 @@
 
 use super::lle::{INSIDE, check_reg, fit_all, load_differences};
 use super::ltsa::NO_EXTENT;
-use super::weights::{Form, Layout, LocalWeights, check_sizes};
+use super::weights::{Form, Layout, LocalWeights, check_sizes, median};
 use crate::charts::{Local, Tangent, check_components, check_lengths};
 use crate::error::{Error, Result};
 use crate::linalg::dot;
@@ -62,7 +62,8 @@ pub fn mlle(
     check_sizes(NAME, d, graph, d)?;
     let width = x.dim().min(graph.largest());
     let spectra = spectra(x, graph, width, monitor)?;
-    let eta = threshold(spectra.chunks_exact(width).filter_map(|spectrum| ratio(spectrum, d)).collect());
+    let eta = median(spectra.chunks_exact(width).filter_map(|spectrum| ratio(spectrum, d)).collect())
+        .unwrap_or(0.0);
     let mut places = Vec::with_capacity(graph.len() + 1);
     places.push(0);
     for (i, spectrum) in spectra.chunks_exact(width).enumerate() {
@@ -101,19 +102,6 @@ fn ratio(spectrum: &[f64], r: usize) -> Option<f64> {
     let (head, tail) = spectrum.split_at(r.min(spectrum.len()));
     let head = head.iter().sum::<f64>();
     (head > 0.0).then(|| tail.iter().rev().sum::<f64>() / head)
-}
-
-/// eta: the median.
-fn threshold(mut ratios: Vec<f64>) -> f64 {
-    let n = ratios.len();
-    if n == 0 {
-        return 0.0;
-    }
-    let (below, &mut upper, _) = ratios.select_nth_unstable_by(n / 2, f64::total_cmp);
-    match n % 2 {
-        1 => upper,
-        _ => (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + upper) / 2.0,
-    }
 }
 
 /// r = k - s_i of eq. 3.7, or the rank if that is lower. Eigenvalues that are zero are small whatever eta is.

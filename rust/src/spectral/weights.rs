@@ -5,6 +5,7 @@
 //! So nothing of the size of W_i'W_i is kept: LTSA keeps the d directions it leaves out, MLLE its few large directions
 //! and one row, LLE one row, LEM and DFM a number for each neighbour.
 
+use branches::prefetch_read_data;
 use rayon::prelude::*;
 
 use crate::charts::{check_lengths, members};
@@ -127,6 +128,13 @@ impl LocalWeights {
         };
         let (span, rows) = flat.split_at(spanned);
         Block { form: self.form, size, span, rows }
+    }
+
+    /// The vectors of neighbourhood `i` will be read soon: a hint to memory.
+    #[inline]
+    pub(super) fn soon(&self, graph: &Neighborhoods, i: usize) {
+        let flat = &self.flat[self.end(graph, i)..self.end(graph, i + 1)];
+        flat.iter().step_by(8).for_each(|v| prefetch_read_data::<_, 0>(v));
     }
 
     /// How many neighbourhoods.
@@ -319,5 +327,18 @@ pub(super) fn check_sizes(
             Err(Error::TooFewNeighbors { weights, n_components, needed, point, size })
         }
         None => Ok(()),
+    }
+}
+
+/// The mean of the two middle values of an even number. Nothing of no values.
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+    let n = values.len();
+    if n == 0 {
+        return None;
+    }
+    let (below, &mut upper, _) = values.select_nth_unstable_by(n / 2, f64::total_cmp);
+    match n % 2 {
+        1 => Some(upper),
+        _ => Some((below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + upper) / 2.0),
     }
 }
