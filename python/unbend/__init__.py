@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import datasets, metrics
 from .charts import Charts, charts
 from .comparison import Comparison, compare
+from .diagnostics import Price, Verdict, price_of_normalization
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
 from .progress import Stopped
@@ -29,12 +30,14 @@ __all__ = [
     "GreedyProcrustes",
     "Neighborhoods",
     "NotFlatWarning",
+    "Price",
     "ProcrustesAlignment",
     "Quality",
     "Rectification",
     "Refinement",
     "RefinementInterrupted",
     "Stopped",
+    "Verdict",
     "__version__",
     "charts",
     "compare",
@@ -43,6 +46,7 @@ __all__ = [
     "load",
     "metrics",
     "neighborhoods",
+    "price_of_normalization",
     "quality",
     "rectify",
     "refine",

@@ -72,8 +72,8 @@ class Rectification:
         """Return what happened, in two or three lines."""
         after = self.after
         return (
-            f"R_N {self.before.r_n:.4g} -> {after.r_n:.4g} (lower bound {after.lower_bound:.4g}), axes stretched by "
-            f"up to {self.condition:.3g} to 1\n{self.reading.sentence}"
+            f"R_N {self.before.r_n:.4g} -> {after.r_n:.4g} (lower bound {after.lower_bound:.4g}), axes "
+            f"stretched by up to {self.condition:.3g} to 1\n{self.reading.sentence}"
         )
 
 
