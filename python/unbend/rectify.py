@@ -61,7 +61,8 @@ class Rectification:
     @cached_property
     def reading(self) -> Reading:
         """What the numbers of the embedding say: ``(kind, sentence)``, as :func:`quality` reads them."""
-        return read(gather(self.after, nieqa_local(self._x, self.embedding, neighborhoods=self._graph)))
+        m_l = nieqa_local(self._x, self.embedding, neighborhoods=self._graph)
+        return read(gather(self.after, float(m_l)))
 
     @property
     def collapsed(self) -> bool:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 import textbook
-
 import unbend as ub
 
 ROLL, TRUTH = ub.datasets.swiss_roll(600, random_state=0)
@@ -28,7 +27,8 @@ def test_any_linear_map_is_undone(d):
     truth = x @ np.linalg.svd(x, full_matrices=False)[2][:d].T
     found = ub.rectify(x, truth @ rng.normal(size=(d, d)) + 7, 10)
     assert found.after.r_n < 1e-20
-    assert found.reading.kind == "faithful" and not found.collapsed
+    assert found.reading.kind == "faithful"
+    assert not found.collapsed
     np.testing.assert_allclose(found.matrix, found.matrix.T, atol=1e-12 * np.abs(found.matrix).max())
     assert (np.linalg.eigvalsh(found.matrix) > 0).all()
 
@@ -87,7 +87,8 @@ def test_a_curve_has_collapsed():
     rng = np.random.default_rng(0)
     curve = np.column_stack([np.cos(phase), np.cos(2 * phase)]) + rng.normal(scale=1e-3, size=(3000, 2))
     found = ub.rectify(np.column_stack([strip, np.zeros(3000)]), curve, 8)
-    assert found.collapsed and found.reading.kind == "collapsed"
+    assert found.collapsed
+    assert found.reading.kind == "collapsed"
     assert found.after.r_n > 0.2
     assert "lost" in str(found)
 
@@ -95,8 +96,10 @@ def test_a_curve_has_collapsed():
 @pytest.mark.parametrize("y", [0 * TRUTH, TRUTH * [1, 0], 0 * TRUTH + 5])
 def test_flat_embeddings(y):
     found = ub.rectify(ROLL, y, 8)
-    assert np.isinf(found.condition) and found.collapsed
-    assert np.isfinite(found.embedding).all() and np.isfinite(found.after.r_n)
+    assert np.isinf(found.condition)
+    assert found.collapsed
+    assert np.isfinite(found.embedding).all()
+    assert np.isfinite(found.after.r_n)
 
 
 def test_coinciding_data():
