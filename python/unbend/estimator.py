@@ -1,4 +1,4 @@
-"""What every estimator shares: a fit that succeeds or changes nothing, checks, files, and scikit-learn's rules."""
+"""What every estimator shares: fits that succeed or change nothing, files, and scikit-learn's rules."""
 
 from __future__ import annotations
 

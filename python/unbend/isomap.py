@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, memory
-from ._random import RandomState, seed_from
+from ._random import RandomState, stream
 from .embed import Indices, _OnGraph, _same
 from .estimator import Array, Placed
 from .neighbors import Neighborhoods, _as_radius
@@ -32,12 +32,13 @@ LOOKED_AT = 10_000
 class Isomap(_OnGraph):
     """Isomap (Tenenbaum, de Silva & Langford 2000): all distances along the graph, shown at once.
 
-    The length of the shortest path between two points stands for their distance on the surface, and classical
-    scaling finds the points with these distances. It is right where the surface is a convex piece of the plane,
-    rolled up in any way and sampled densely; holes and bulges it stretches. Global, and so robust to noise.
+    The length of the shortest path between two points stands for their distance on the surface, and
+    classical scaling finds the points with these distances. It is right where the surface is a convex piece
+    of the plane, rolled up in any way and sampled densely; holes and bulges it stretches. Global, and so
+    robust to noise.
 
-    All distances take O(n^2 log n) time, and 2 n^2 bytes. With landmarks (de Silva & Tenenbaum 2004) only the
-    paths from these are found, and all points are placed by them: O(n) each, for a million points.
+    All distances take O(n^2 log n) time, and 2 n^2 bytes. With landmarks (de Silva & Tenenbaum 2004) only
+    the paths from these are found, and all points are placed by them: O(n log n) each, for a million points.
 
     Parameters
     ----------
@@ -51,9 +52,9 @@ class Isomap(_OnGraph):
         From how many points, drawn at random, paths are found; from all by default. "auto" is 200, or 20 for
         each dimension if that is more.
     conformal : bool, default False
-        Whether to divide every edge by sqrt(M(i) M(j)), M(i) being the mean distance of the neighbours of i (de
-        Silva & Tenenbaum 2003): recovers surfaces that were stretched unevenly, but evenly in all directions,
-        if they were sampled evenly before. The embedding has no unit then.
+        Whether to divide every edge by sqrt(M(i) M(j)), M(i) being the mean distance of the neighbours of i
+        (de Silva & Tenenbaum 2003): recovers surfaces that were stretched unevenly, but evenly in all
+        directions, if they were sampled evenly before. The embedding has no unit then.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -80,16 +81,19 @@ class Isomap(_OnGraph):
         How faithful the embedding is to the neighbourhoods.
     residual_variance_ : float
         1 - rho^2, where rho correlates distances along the graph with those in the embedding, over all pairs
-        that a path joins; from landmarks, over pairs of a landmark and one of up to 10,000 points. 0 is perfect.
+        that a path joins; from landmarks, over pairs of a landmark and one of up to 10,000 points. 0 is
+        perfect.
     reconstruction_error_ : float
-        The root mean square of what the embedding lacks of the doubly centred squared distances, as scikit-learn
-        has it, in squared units of the data; from landmarks, of those between landmarks. 0 is perfect.
+        The root mean square of what the embedding lacks of the doubly centred squared distances, as
+        scikit-learn has it, in squared units of the data; from landmarks, of those between landmarks. 0 is
+        perfect.
     component_labels_ : ndarray of shape (n,)
         The component of each point.
     landmarks_ : ndarray of uint32
         From where paths were found, in rising order: all points if there are no landmarks.
     landmark_distances_ : ndarray of float32, shape (n_landmarks, n), or None
-        Those along the graph, in units of the longest edge, infinite between components; None without landmarks.
+        Those along the graph, in units of the longest edge, infinite between components; None without
+        landmarks.
     mean_squares_ : ndarray
         The mean squared distance from each landmark to all in its component, in units of the longest edge.
     axes_ : ndarray of shape (n_landmarks, d)
@@ -99,8 +103,8 @@ class Isomap(_OnGraph):
     spread_ : ndarray of shape (n,) or None
         M(i) for each point, if `conformal`.
     trace_ : dict
-        Of each component that was scaled, the largest first: its "eigenvalues" in squared units of the data, all
-        of up to 600 landmarks and else the largest; and how many "landmarks" it has.
+        "components": of each that was scaled, the largest first, its "eigenvalues" in squared units of the
+        data, all of up to 600 landmarks and else the largest, and how many "landmarks" it has.
     timings_ : dict of float
         Seconds of every stage.
     X_fit_ : ndarray of shape (n, q)
@@ -116,10 +120,10 @@ class Isomap(_OnGraph):
     >>> from scipy.spatial import procrustes
     >>> X, coordinates = ub.datasets.swiss_roll(1500, random_state=0)
     >>> isomap = ub.Isomap(n_components=2, n_neighbors=12).fit(X)
-    >>> procrustes(coordinates, isomap.embedding_)[2] < 0.01
+    >>> bool(procrustes(coordinates, isomap.embedding_)[2] < 0.01)
     True
     >>> fewer = ub.Isomap(n_components=2, n_neighbors=12, n_landmarks=100, random_state=0).fit(X)
-    >>> procrustes(isomap.embedding_, fewer.embedding_)[2] < 0.01
+    >>> bool(procrustes(isomap.embedding_, fewer.embedding_)[2] < 0.01)
     True
     """
 
@@ -162,17 +166,17 @@ class Isomap(_OnGraph):
     def transform(self, X: Any, return_error: bool = False) -> Any:
         """Place points in the embedding, by their distances along the graph to the landmarks.
 
-        A point is joined to its neighbours among the fitted points, in the component of the nearest, and reaches
-        all others through them. The fitted points themselves come out where the fit placed them, to the last bit.
-        Without landmarks, shortest paths are found from each point: O(n log n) each.
+        A point is joined to its neighbours among the fitted points, in the component of the nearest, and
+        reaches all others through them. The fitted points themselves come out where the fit placed them, to
+        the last bit. Without landmarks, shortest paths are found from each point: O(n log n) each.
 
         Parameters
         ----------
         X : array-like of shape (m, q)
             Points.
         return_error : bool, default False
-            Whether to return as well by how much these distances differ, in root mean square, from those in the
-            embedding: in its units, 0 is perfect. Nothing is looked at where a point is a fitted one.
+            Whether to return as well by how much these distances differ, in root mean square, from those in
+            the embedding: in its units, 0 is perfect. Nothing is looked at where a point is a fitted one.
 
         Returns
         -------
@@ -244,7 +248,7 @@ class Isomap(_OnGraph):
         count, n = self._count(len(labels)), len(labels)
         if count == n:
             return np.arange(n, dtype=np.uint32)
-        rng = np.random.default_rng(seed_from(self.random_state))
+        rng = stream(self.random_state, "landmarks")
         shares = np.ceil(np.bincount(labels) * (count / n)).astype(int).clip(self.n_components + 1)
         by_component = _members(labels)
         drawn = [draw_landmarks(m, share, rng) for m, share in zip(by_component, shares, strict=True)]
@@ -294,13 +298,13 @@ class Isomap(_OnGraph):
         return placed, errors
 
     def _beside(self, x: Matrix) -> tuple[Indices, Array]:
-        """Return the points that new ones are joined to, and how far they are; infinitely far those that are not."""
+        """Return the points that new ones are joined to, and how far they are: infinitely, if not joined."""
         k = self.n_neighbors_
         if self.radius is not None:
             k = int(self.neighborhoods_.sizes.max()) + 1
         k = min(k, len(self.X_fit_))
-        found = _core.query(self.X_fit_, x, k, "auto", thread_count(self.n_jobs))
-        lists, lengths = (each.reshape(len(x), k) for each in found)
+        found, far = _core.query(self.X_fit_, x, k, "auto", thread_count(self.n_jobs))
+        lists, lengths = found.reshape(len(x), k), far.reshape(len(x), k)
         if self.radius is not None:
             lengths[:, 1:][lengths[:, 1:] > self.radius] = np.inf
         if self.component_labels_.any():

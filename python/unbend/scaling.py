@@ -1,4 +1,4 @@
-"""Classical scaling (Torgerson 1952): points whose distances are given, from all of them or from landmarks."""
+"""Classical scaling (Torgerson 1952): points whose distances are given, all of them or from landmarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory
-from ._random import RandomState, seed_from
+from ._random import RandomState, stream
 from .estimator import Array, Placed, check_choice
 from .linear import AT_ONCE, _Linear, axes_plan, principal_axes, project
 from .points import Matrix, as_count, check_finite
@@ -134,7 +134,8 @@ def _ends(times: Callable[[Array], Array], n: int, d: int, negative: bool) -> tu
 
     def products(v: Array) -> Array:
         squared = times(np.ascontiguousarray(v.ravel() - v.mean()))
-        return (squared.mean() - squared) / 2
+        centred: Array = (squared.mean() - squared) / 2
+        return centred
 
     matrix = LinearOperator((n, n), matvec=products, dtype=np.float64)
     start = np.random.default_rng(0).normal(size=n)
@@ -152,7 +153,8 @@ def _converged(eigsh: Any, matrix: Any, d: int, start: Array) -> tuple[Array, Ar
     from scipy.sparse.linalg import ArpackNoConvergence
 
     try:
-        return eigsh(matrix, k=d, which="LA", v0=start, tol=1e-12, ncv=max(4 * d, 24), maxiter=200)
+        values, vectors = eigsh(matrix, k=d, which="LA", v0=start, tol=1e-12, ncv=max(4 * d, 24), maxiter=200)
+        return values, vectors
     except ArpackNoConvergence as error:
         missing = d - len(error.eigenvalues)
         vectors = np.concatenate([error.eigenvectors, np.zeros((len(start), missing))], axis=1)
@@ -162,7 +164,8 @@ def _converged(eigsh: Any, matrix: Any, d: int, start: Array) -> tuple[Array, Ar
 def _signed(vectors: Array) -> Array:
     """Return vectors whose largest entries are positive."""
     largest = np.abs(vectors).argmax(axis=0)
-    return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    signs = np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return np.asarray(vectors * signs)
 
 
 def draw_landmarks(members: npt.NDArray[Any], count: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
@@ -184,9 +187,9 @@ def check_landmarks(n_landmarks: Any, d: int) -> None:
 class ClassicalScaling(_Linear):
     """Classical scaling (Torgerson 1952): points whose distances are given, as nearly as may be.
 
-    Squared distances are centred twice, -1/2 H D^2 H, which are inner products if the distances are Euclidean;
-    its largest eigenvalues and their vectors make the coordinates. Where distances are Euclidean and known from
-    points, this is :class:`PCA`, and is computed so: no n x n matrix is ever formed.
+    Squared distances are centred twice, -1/2 H D^2 H, which are inner products if the distances are
+    Euclidean; its largest eigenvalues and their vectors make the coordinates. Where distances are Euclidean
+    and known from points, this is :class:`PCA`, and is computed so: no n x n matrix is ever formed.
 
     From landmarks (de Silva & Tenenbaum 2004): some points are scaled, all others are placed by their
     distances to these. Where the distances are Euclidean in d dimensions, nothing is lost by that.
@@ -319,7 +322,7 @@ class ClassicalScaling(_Linear):
 
     def _learn(self, x: Matrix, watch: Watch) -> None:
         n = len(x)
-        rng = np.random.default_rng(seed_from(self.random_state))
+        rng = stream(self.random_state, "landmarks")
         self.landmarks_ = draw_landmarks(np.arange(n), self.n_landmarks or n, rng)
         every = len(self.landmarks_) == n
         if self.metric == "euclidean":
@@ -355,8 +358,8 @@ class ClassicalScaling(_Linear):
         if lowest < 0 and -lowest >= least:
             used = f"{least:.3g}, of the largest {self.eigenvalues_[0]:.3g}"
             warnings.warn(
-                f"the distances are not Euclidean: the lowest eigenvalue is {lowest:.3g}, in size more than the "
-                f"least of the {self.n_components} used, {used}",
+                f"the distances are not Euclidean: the lowest eigenvalue is {lowest:.3g}, in size more than "
+                f"the least of the {self.n_components} used, {used}",
                 NotEuclideanWarning,
                 stacklevel=6,
             )
@@ -408,7 +411,7 @@ class ClassicalScaling(_Linear):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
 
 
@@ -425,23 +428,23 @@ def _squares_times(x: Matrix, v: Array, watch: Watch) -> Array:
 
 def _check_distances(x: Matrix) -> None:
     """Refuse what are no distances, a block of rows at a time."""
-    size, largest = max(1, AT_ONCE // len(x)), float(np.max(x))
+    size, allowed = max(1, AT_ONCE // len(x)), SYMMETRIC * float(np.max(x))
     for start in range(0, len(x), size):
         block, other = x[start : start + size], x[:, start : start + size].T
-        if (block < 0).any():
-            row, column = np.argwhere(block < 0)[0]
+        if np.any(block < 0):
+            row, column = np.argwhere(np.less(block, 0))[0]
             raise ValueError(
                 f"distance {block[row, column]:g} at row {start + row}, column {column} is no length"
             )
-        apart = np.abs(block - other) > SYMMETRIC * largest
+        apart = np.abs(block - other) > allowed
         if apart.any():
             row, column = np.argwhere(apart)[0]
             raise ValueError(
                 f"distances are not symmetric: {block[row, column]:g} from {start + row} to {column}, "
                 f"{other[row, column]:g} back"
             )
-    diagonal = np.diagonal(x)
-    if (diagonal > SYMMETRIC * largest).any():
+    diagonal = np.asarray(np.diagonal(x), dtype=np.float64)
+    if diagonal.max() > allowed:
         point = int(diagonal.argmax())
         raise ValueError(f"point {point} is {diagonal[point]:g} away from itself: it must be 0")
 
