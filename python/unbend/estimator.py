@@ -165,6 +165,10 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return what the algorithm is called, for people."""
         raise NotImplementedError
 
+    def _error_in_words(self, inverse: bool) -> str:
+        """Return what errors of `transform`, or of its inverse, are errors of."""
+        return "of the neighbours of a point, in units of the data"
+
     def _record(self) -> dict[str, Any]:
         """Return what the algorithm has to say of its result, ready for JSON."""
         return {}
@@ -189,7 +193,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.__dict__.update(before)
             raise
 
-    def _validated(self, X: Any, reset: bool) -> Matrix:
+    def _validated(self, X: Any, reset: bool, finite: bool = False) -> Matrix:
         """Return `X` as scikit-learn wants it checked; NaN is looked for later, to say where it is."""
         least = 2 if reset else 1
         return as_points(
@@ -198,7 +202,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 X,
                 reset=reset,
                 dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
+                ensure_all_finite=finite,
                 ensure_min_samples=least,
             )
         )

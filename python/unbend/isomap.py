@@ -352,6 +352,9 @@ class Isomap(_OnGraph):
         every = self.landmark_distances_ is None
         return kind if every else f"{kind} from {len(self.landmarks_):,} landmarks"
 
+    def _error_in_words(self, inverse: bool) -> str:
+        return super()._error_in_words(inverse) if inverse else "of the distances along the graph to a point"
+
     def _record(self) -> dict[str, Any]:
         return {
             "n_landmarks": len(self.landmarks_),

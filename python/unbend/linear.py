@@ -177,6 +177,9 @@ class _Linear(_Estimator):
         found = self._back(np.asarray(y, dtype=np.float64))
         return found, _apart(y, self._map(found))
 
+    def _error_in_words(self, inverse: bool) -> str:
+        return "from the image asked for" if inverse else "between a point and what its image says of it"
+
     def _check_shapes(self) -> None:
         super()._check_shapes()
         expected = (self.embedding_.shape[1], self.n_features_in_)

@@ -307,6 +307,9 @@ class ClassicalScaling(_Linear):
         """
         return super().inverse_transform(X, return_error)
 
+    def _validated(self, X: Any, reset: bool, finite: bool = False) -> Matrix:
+        return super()._validated(X, reset, finite or self.metric == "precomputed")
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice(self.metric, "metric", METRICS)
@@ -433,9 +436,8 @@ def _check_distances(x: Matrix) -> None:
         block, other = x[start : start + size], x[:, start : start + size].T
         if np.any(block < 0):
             row, column = np.argwhere(np.less(block, 0))[0]
-            raise ValueError(
-                f"distance {block[row, column]:g} at row {start + row}, column {column} is no length"
-            )
+            where = f"{block[row, column]:g} at row {start + row}, column {column}"
+            raise ValueError(f"Negative values in data: {where} is no distance")
         apart = np.abs(block - other) > allowed
         if apart.any():
             row, column = np.argwhere(apart)[0]
