@@ -18,21 +18,30 @@ from .refine import Refinement, RefinementInterrupted, refine
 if TYPE_CHECKING:
     from .align import NotFlatWarning, ProcrustesAlignment
     from .embed import DisconnectedWarning, GreedyProcrustes
+    from .isomap import Isomap
+    from .linear import PCA, DistortionWarning, RandomProjection
     from .models import load
+    from .scaling import ClassicalScaling, NotEuclideanWarning
 
 __version__ = version("unbend")
 
 __all__ = [
     "Charts",
+    "ClassicalScaling",
     "Comparison",
     "DisconnectedWarning",
+    "DistortionWarning",
     "Faithfulness",
     "GreedyProcrustes",
+    "Isomap",
     "Neighborhoods",
+    "NotEuclideanWarning",
     "NotFlatWarning",
+    "PCA",
     "Price",
     "ProcrustesAlignment",
     "Quality",
+    "RandomProjection",
     "Rectification",
     "Refinement",
     "RefinementInterrupted",
@@ -54,10 +63,16 @@ __all__ = [
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
 _LATER = {
+    "ClassicalScaling": "scaling",
     "DisconnectedWarning": "embed",
+    "DistortionWarning": "linear",
     "GreedyProcrustes": "embed",
+    "Isomap": "isomap",
+    "NotEuclideanWarning": "scaling",
     "NotFlatWarning": "align",
+    "PCA": "linear",
     "ProcrustesAlignment": "align",
+    "RandomProjection": "linear",
     "load": "models",
 }
 

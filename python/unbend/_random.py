@@ -51,3 +51,12 @@ def generator(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(seed_from(random_state))
+
+
+def stream(random_state: RandomState, stage: str) -> np.random.Generator:
+    """Return a NumPy generator for one stage of a computation.
+
+    Another one than ``numpy.random.default_rng(random_state)``: data are often drawn from the same seed, and
+    a random projection whose entries are those of the data themselves is not random.
+    """
+    return np.random.default_rng([seed_from(random_state), *stage.encode()])

@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
-from .embed import Refine, _check_choice, _Embedding
+from .embed import Refine, _Embedding
+from .estimator import check_choice
 from .metrics import faithfulness
 from .metrics.folds import OVERLAPPING
 from .points import Matrix, as_count, thread_count
@@ -218,7 +219,7 @@ class ProcrustesAlignment(_Embedding):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _check_choice(self.alignment, "alignment", get_args(Method))
+        check_choice(self.alignment, "alignment", get_args(Method))
         self._check_annealing()
         for name in ("overlap_penalty", "solve_tol"):
             if not 0 <= getattr(self, name) < np.inf:
@@ -226,7 +227,7 @@ class ProcrustesAlignment(_Embedding):
 
     def _check_annealing(self) -> None:
         given = dict(self.annealing or {})
-        _check_choice(given.pop("start", "random"), "annealing['start']", STARTS)
+        check_choice(given.pop("start", "random"), "annealing['start']", STARTS)
         for name, value in given.items():
             if name not in ANNEALING:
                 known = ", ".join(["start", *ANNEALING])
@@ -273,7 +274,7 @@ class ProcrustesAlignment(_Embedding):
             f"eq. 11 is solved to a residual of {trace['residual']:.1e} after {trace['n_solve']:,} steps, "
             f"not to solve_tol = {self.solve_tol:g}",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _measure(self, watch: Watch) -> None:

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from . import _core, memory
 from ._random import RandomState, seed_from
+from .estimator import Placed, _Estimator, check_choice
 from .metrics import Faithfulness, faithfulness
 from .neighbors import DEFAULT_NEIGHBORS, Neighborhoods
-from .points import Matrix, as_count, as_points, thread_count
+from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .refine import Refinement
 
 __all__ = ["DisconnectedWarning", "GreedyProcrustes"]
@@ -29,7 +26,7 @@ __all__ = ["DisconnectedWarning", "GreedyProcrustes"]
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
 Refine = Literal["auto", "global", "pointwise"]
-Self = TypeVar("Self", bound="_Embedding")
+Self = TypeVar("Self", bound="_OnGraph")
 
 REFINEMENTS = ("auto", "global", "pointwise", None)
 OBJECTIVES = ("R_N", "R")
@@ -56,39 +53,28 @@ class DisconnectedWarning(UserWarning):
     """
 
 
-class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What every algorithm shares: neighbours before it; refinement, layout and measures after it.
+class _OnGraph(_Estimator):
+    """What algorithms on a graph share: neighbours before them; layout and measures after them.
 
-    An algorithm adds its parameters, checks them in `_check_parameters`, and embeds in `_embed`.
+    An algorithm adds its parameters, checks them in `_check_parameters`, and embeds in `_lay_flat`.
     """
+
+    ROWS = ("X_fit_", "embedding_", "component_labels_", "neighborhoods_")
 
     # Parameters, set by the constructor of each algorithm.
     n_components: int
     n_neighbors: int | None
-    tangent_neighbors: int | None
-    refine: Refine | None
-    objective: Literal["R_N", "R"]
-    refine_max_iter: int
-    refine_tol: float
     disconnected: Literal["separate", "error"]
     random_state: RandomState
     n_jobs: int | None
-    verbose: int
-    callback: Callback | None
-    max_memory: float | None
 
     # What a fit learns.
     X_fit_: Matrix
-    embedding_: Array
     neighborhoods_: Neighborhoods
     component_labels_: Indices
     faithfulness_: Faithfulness
-    refinement_: Refinement | None
     trace_: dict[str, Any]
-    timings_: dict[str, float]
-    n_iter_: int
     n_neighbors_: int
-    tangent_neighbors_: int
 
     def fit(self: Self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Self:
         """Embed the data.
@@ -117,13 +103,8 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Stopped
             If `callback` stopped it before there was an embedding.
         """
-        before = dict(self.__dict__)
-        try:
+        with self._all_or_nothing():
             self._fit(X, neighborhoods)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Array:
@@ -158,146 +139,41 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         ndarray of shape (m, d), or a pair of it and an ndarray of shape (m,)
         """
-        check_is_fitted(self)
-        x = self._validated(X, reset=False)
-        if _same(x, self.X_fit_):
-            placed, errors = self.embedding_.copy(), np.zeros(len(x))
-        else:
-            placed, errors = self._carried(self.X_fit_, self.embedding_, x)
-        return (placed, errors) if return_error else placed
+        return super().transform(X, return_error)
 
     def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
         """Find the points of the data space that belong to points of the embedding.
 
-        The same as `transform`, the other way: the neighbours are those in the embedding.
+        Each is carried by the motion that fits its neighbours in the embedding to the fitted points.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
             Points of the embedding.
         return_error : bool, default False
-            Whether to return the error of each as well, as `transform` does.
+            Whether to return as well how far the neighbours of each point lie, in root mean square, from
+            where the motion takes them.
 
         Returns
         -------
         ndarray of shape (m, q), or a pair of it and an ndarray of shape (m,)
         """
-        check_is_fitted(self)
-        y = as_points(check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False))
-        d = self.embedding_.shape[1]
-        if y.shape[1] != d:
-            raise ValueError(f"X has {y.shape[1]} columns, but the embedding has {d}")
-        if _same(y, self.embedding_):
-            placed, errors = self.X_fit_.astype(np.float64), np.zeros(len(y))
-        else:
-            placed, errors = self._carried(self.embedding_, self.X_fit_, y)
-        return (placed, errors) if return_error else placed
-
-    def memory_estimate(self, n: int, q: int, dtype: npt.DTypeLike = np.float64) -> int:
-        """Return the bytes that a fit needs at most, besides the data.
-
-        Parameters
-        ----------
-        n, q : int
-            Number of points and their dimension.
-        dtype : dtype, default float64
-            Of the data.
-
-        Returns
-        -------
-        int
-
-        Examples
-        --------
-        >>> import unbend as ub
-        >>> ub.GreedyProcrustes().memory_estimate(1_000_000, 3) < 1.5e9
-        True
-        """
-        n, q = as_count(n, "n"), as_count(q, "q")
-        k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
-        return self._plan(n, q, k, np.dtype(dtype).itemsize, searched=True).peak()
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted estimator to one file, from which :func:`unbend.load` makes it again.
-
-        The file is a zip archive of ``.npy`` arrays and a ``model.json``: nothing in it is run when it is
-        loaded, and other tools can read it. Functions and generators cannot be kept that way: a
-        `callback`, and a `random_state` that is no number, are saved as None. An older file is replaced,
-        in one step.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where it shall be. The folder must exist.
-
-        Returns
-        -------
-        Path
-            Where it is.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import unbend as ub
-        >>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
-        >>> model = ub.GreedyProcrustes(random_state=0).fit(X)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = model.save(pathlib.Path(folder, "roll.unbend"))
-        ...     bool((ub.load(path).embedding_ == model.embedding_).all())
-        True
-        """
-        from .models import save
-
-        check_is_fitted(self)
-        return save(self, path)
+        return super().inverse_transform(X, return_error)
 
     # What an algorithm does itself --------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        """Refuse what makes no sense whatever the data are."""
-        as_count(self.n_components, "n_components")
+        super()._check_parameters()
         if self.n_neighbors is not None:
             as_count(self.n_neighbors, "n_neighbors")
-        if self.tangent_neighbors is not None:
-            as_count(self.tangent_neighbors, "tangent_neighbors")
-        _check_choice(self.refine, "refine", REFINEMENTS)
-        _check_choice(self.objective, "objective", OBJECTIVES)
-        as_count(self.refine_max_iter, "refine_max_iter", least=0)
-        if not self.refine_tol >= 0:
-            raise ValueError(f"refine_tol = {self.refine_tol} is out of range: it must be at least 0")
-        _check_choice(self.disconnected, "disconnected", DISCONNECTED)
+        check_choice(self.disconnected, "disconnected", DISCONNECTED)
 
-    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
-        """Return an embedding, its components not yet laid out, and a trace.
-
-        Tangents are those of the `net`, if there is one, else those of the neighbourhoods.
-        """
+    def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        """Return an embedding, its components not yet laid out, and a trace."""
         raise NotImplementedError
-
-    def _in_words(self) -> str:
-        """Return what the algorithm is called, for people."""
-        raise NotImplementedError
-
-    def _record(self) -> dict[str, Any]:
-        """Return what the algorithm has to say of its result, ready for JSON."""
-        return {}
-
-    def _refinement(self, net: _core.Net | None) -> Literal["global", "pointwise"] | None:
-        """Return how to refine."""
-        return "global" if self.refine == "auto" else self.refine
 
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
-        wide = self.tangent_neighbors
-        return memory.Plan(
-            n=n,
-            q=q,
-            d=as_count(self.n_components, "n_components"),
-            k=k,
-            itemsize=itemsize,
-            tangents=None if wide is None or wide == k else wide,
-            refined=self.refine is not None,
-            searched=searched,
-        )
+        raise NotImplementedError
 
     # Fit ------------------------------------------------------------------------------------------------
 
@@ -316,52 +192,24 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         self.neighborhoods_ = self._search(x, k, watch) if neighborhoods is None else neighborhoods
         self._check_connected()
-        net = self._find_tangents(x, k, watch)
-        embedding, self.trace_ = self._embed(x, net, watch)
-        embedding = self._refined(x, embedding, net, watch)
+        embedding, self.trace_ = self._lay_flat(x, k, watch)
         self._keep(x, embedding, k)
         self._measure(watch)
         self.timings_ = watch.timings
 
-    def _validated(self, X: Any, reset: bool) -> Matrix:
-        """Return `X` as scikit-learn wants it checked; the core looks for NaN, and says where it is."""
-        least = 2 if reset else 1
-        return as_points(
-            validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-                ensure_min_samples=least,
-            )
-        )
+    def _estimate(self, n: int, q: int, itemsize: int) -> memory.Plan:
+        k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
+        return self._plan(n, q, k, itemsize, searched=True)
 
     def _check_neighbors(self, n: int, given: Neighborhoods | None) -> int:
         """Return the number of neighbours of a point, once there are points enough for it."""
         most = n - 1
-        if self.tangent_neighbors is not None and self.tangent_neighbors > most:
-            raise ValueError(
-                f"tangent_neighbors = {self.tangent_neighbors} needs at least "
-                f"{self.tangent_neighbors + 1} points, got n_samples = {n}"
-            )
         if given is not None:
             return _mean_size(given, n)
         k = min(DEFAULT_NEIGHBORS, most) if self.n_neighbors is None else self.n_neighbors
         if k > most:
             raise ValueError(f"n_neighbors = {k} needs at least {k + 1} points, got n_samples = {n}")
         return k
-
-    def _find_tangents(self, x: Matrix, k: int, watch: Watch) -> _core.Net | None:
-        """Return tangents from more or fewer points than a neighbourhood holds, if such are wanted."""
-        n_jobs, wide = thread_count(self.n_jobs), self.tangent_neighbors
-        with watch.stage("tangents", len(x)):
-            if wide is None:
-                wide = _core.tangent_scale(x, self.neighborhoods_._graph, self.n_components, 0, n_jobs)
-            self.tangent_neighbors_ = k if wide is None else wide
-            if wide is None or wide == k:
-                return None
-            return _core.Net(x, self.n_components, wide, 0, n_jobs, progress=watch.progress)
 
     def _search(self, x: Matrix, k: int, watch: Watch) -> Neighborhoods:
         with watch.stage("neighbours", len(x)):
@@ -383,33 +231,9 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         how = "each is embedded by itself, and how they lie to each other means nothing"
         warnings.warn(f"{text}: {how}", DisconnectedWarning, stacklevel=4)
 
-    def _refined(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Array:
-        self.refinement_, self.n_iter_ = None, 0
-        method = self._refinement(net)
-        if method is None:
-            return embedding
-        from .refine import refine
-
-        with watch.stage("refine"):
-            self.refinement_ = refine(
-                x,
-                embedding,
-                neighborhoods=self.neighborhoods_,
-                method=method,
-                objective=self.objective,
-                max_iter=self.refine_max_iter,
-                tol=self.refine_tol,
-                n_jobs=self.n_jobs,
-                _watch=watch,
-            )
-        self.n_iter_ = self.refinement_.n_iter
-        return self.refinement_.embedding
-
     def _keep(self, x: Matrix, embedding: Array, k: int) -> None:
         laid_out = _core.lay_out(embedding, self.component_labels_).reshape(embedding.shape)
         self.X_fit_, self.embedding_, self.n_neighbors_ = x, laid_out, k
-        if self.refinement_ is not None:
-            self.refinement_ = replace(self.refinement_, embedding=laid_out)
 
     def _measure(self, watch: Watch) -> None:
         with watch.stage("faithfulness", len(self.X_fit_)):
@@ -420,6 +244,25 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.faithfulness_ = replace(m, _overlap=replace(m._overlap, y=self.embedding_))
 
     # Transform ------------------------------------------------------------------------------------------
+
+    def _place(self, x: Matrix) -> Placed:
+        if _same(x, self.X_fit_):
+            return self.embedding_.copy(), np.zeros(len(x))
+        return self._carried(self.X_fit_, self.embedding_, x)
+
+    def _find(self, y: Matrix) -> Placed:
+        if _same(y, self.embedding_):
+            return self.X_fit_.astype(np.float64), np.zeros(len(y))
+        return self._carried(self.embedding_, self.X_fit_, y)
+
+    def _check_shapes(self) -> None:
+        super()._check_shapes()
+        shapes = (self.X_fit_.shape[1:], self.embedding_.shape[1:])
+        if shapes != ((self.n_features_in_,), (self.n_components,)):
+            raise ValueError(
+                f"its data and embedding have {shapes[0]} and {shapes[1]} columns, but it was fitted to "
+                f"{self.n_features_in_} features with n_components = {self.n_components}"
+            )
 
     def _carried(self, source: Matrix, target: Matrix, new: Matrix) -> tuple[Array, Array]:
         """Carry new points from one space to the other by the motion of their neighbours.
@@ -451,14 +294,113 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         return placed.reshape(len(new), target.shape[1]), errors
 
-    # scikit-learn ---------------------------------------------------------------------------------------
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
+class _Embedding(_OnGraph):
+    """What the algorithms of Goldberg & Ritov share: tangents before them, refinement after them.
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "embedding_")
+    An algorithm adds its parameters, checks them in `_check_parameters`, and embeds in `_embed`.
+    """
+
+    # Parameters, set by the constructor of each algorithm.
+    tangent_neighbors: int | None
+    refine: Refine | None
+    objective: Literal["R_N", "R"]
+    refine_max_iter: int
+    refine_tol: float
+
+    # What a fit learns.
+    refinement_: Refinement | None
+    n_iter_: int
+    tangent_neighbors_: int
+
+    # What an algorithm does itself --------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.tangent_neighbors is not None:
+            as_count(self.tangent_neighbors, "tangent_neighbors")
+        check_choice(self.refine, "refine", REFINEMENTS)
+        check_choice(self.objective, "objective", OBJECTIVES)
+        as_count(self.refine_max_iter, "refine_max_iter", least=0)
+        if not self.refine_tol >= 0:
+            raise ValueError(f"refine_tol = {self.refine_tol} is out of range: it must be at least 0")
+
+    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        """Return an embedding, its components not yet laid out, and a trace.
+
+        Tangents are those of the `net`, if there is one, else those of the neighbourhoods.
+        """
+        raise NotImplementedError
+
+    def _refinement(self, net: _core.Net | None) -> Literal["global", "pointwise"] | None:
+        """Return how to refine."""
+        return "global" if self.refine == "auto" else self.refine
+
+    def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
+        wide = self.tangent_neighbors
+        return memory.Plan(
+            n=n,
+            q=q,
+            d=as_count(self.n_components, "n_components"),
+            k=k,
+            itemsize=itemsize,
+            tangents=None if wide is None or wide == k else wide,
+            refined=self.refine is not None,
+            searched=searched,
+        )
+
+    # Fit ------------------------------------------------------------------------------------------------
+
+    def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        net = self._find_tangents(x, k, watch)
+        embedding, trace = self._embed(x, net, watch)
+        return self._refined(x, embedding, net, watch), trace
+
+    def _check_neighbors(self, n: int, given: Neighborhoods | None) -> int:
+        wide = self.tangent_neighbors
+        if wide is not None and wide > n - 1:
+            raise ValueError(
+                f"tangent_neighbors = {wide} needs at least {wide + 1} points, got n_samples = {n}"
+            )
+        return super()._check_neighbors(n, given)
+
+    def _find_tangents(self, x: Matrix, k: int, watch: Watch) -> _core.Net | None:
+        """Return tangents from more or fewer points than a neighbourhood holds, if such are wanted."""
+        n_jobs, wide = thread_count(self.n_jobs), self.tangent_neighbors
+        with watch.stage("tangents", len(x)):
+            if wide is None:
+                wide = _core.tangent_scale(x, self.neighborhoods_._graph, self.n_components, 0, n_jobs)
+            self.tangent_neighbors_ = k if wide is None else wide
+            if wide is None or wide == k:
+                return None
+            return _core.Net(x, self.n_components, wide, 0, n_jobs, progress=watch.progress)
+
+    def _refined(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Array:
+        self.refinement_, self.n_iter_ = None, 0
+        method = self._refinement(net)
+        if method is None:
+            return embedding
+        from .refine import refine
+
+        with watch.stage("refine"):
+            self.refinement_ = refine(
+                x,
+                embedding,
+                neighborhoods=self.neighborhoods_,
+                method=method,
+                objective=self.objective,
+                max_iter=self.refine_max_iter,
+                tol=self.refine_tol,
+                n_jobs=self.n_jobs,
+                _watch=watch,
+            )
+        self.n_iter_ = self.refinement_.n_iter
+        return self.refinement_.embedding
+
+    def _keep(self, x: Matrix, embedding: Array, k: int) -> None:
+        super()._keep(x, embedding, k)
+        if self.refinement_ is not None:
+            self.refinement_ = replace(self.refinement_, embedding=self.embedding_)
 
 
 class GreedyProcrustes(_Embedding):
@@ -591,7 +533,7 @@ class GreedyProcrustes(_Embedding):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         as_count(self.n_init, "n_init")
-        _check_choice(self.tangent, "tangent", TANGENTS)
+        check_choice(self.tangent, "tangent", TANGENTS)
         if self.start is not None:
             as_count(self.start, "start", least=0)
         if self.tangent == "overlap" and self.tangent_neighbors is not None:
@@ -636,12 +578,6 @@ class GreedyProcrustes(_Embedding):
         embedding = found.pop("embedding").reshape(len(x), self.n_components)
         del found["labels"]  # those of the neighbourhoods
         return embedding, found
-
-
-def _check_choice(value: object, name: str, choices: tuple[object, ...]) -> None:
-    if value not in choices:
-        known = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} = {value!r} is unknown: use one of {known}")
 
 
 def _mean_size(given: Neighborhoods, n: int) -> int:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Plan", "available", "check"]
+__all__ = ["LinearPlan", "PathsPlan", "Plan", "Stages", "available", "check"]
 
 REAL, INDEX, POINTER = 8, 4, 8
 """Bytes of a float64, a u32 and an i64."""
@@ -45,6 +45,15 @@ LANES = 4
 UNRETURNED = 1.15
 """What was freed and is not given back yet, on average: measured."""
 
+SINGLE = 4
+"""Bytes of a float32."""
+
+PATH_EDGES = 0.65
+"""Entries of the undirected graph for each neighbour listed, half of them: measured."""
+
+LANCZOS_VECTORS, SCALED_AT_ONCE = 40, 2**23
+"""What Lanczos' method keeps, and how many distances to landmarks are looked at together."""
+
 REFINE_VECTORS = 10
 """Arrays of the embedding's shape that refinement holds: its start and its best, and the solver's own."""
 
@@ -55,8 +64,20 @@ CGROUPS = Path("/sys/fs/cgroup")
 UNLIMITED = 2**60
 
 
+class Stages:
+    """What a fit holds in memory, stage after stage."""
+
+    def stages(self) -> dict[str, dict[str, int]]:
+        """Return what each stage holds, in bytes by name, with what stays from those before."""
+        raise NotImplementedError
+
+    def peak(self) -> int:
+        """Return the bytes that the fit holds at most, besides its input."""
+        return int(UNRETURNED * max(sum(parts.values()) for parts in self.stages().values()))
+
+
 @dataclass(frozen=True)
-class Plan:
+class Plan(Stages):
     """The sizes of a fit, from which its memory follows.
 
     Attributes
@@ -99,13 +120,16 @@ class Plan:
     refined: bool = True
     searched: bool = True
 
-    def peak(self) -> int:
-        """Return the bytes that the fit holds at most, besides its input."""
-        return int(UNRETURNED * max(sum(parts.values()) for parts in self.stages().values()))
-
     def stages(self) -> dict[str, dict[str, int]]:
         """Return what each stage holds, in bytes by name, with what stays from those before."""
         stages = {"neighbours": self._neighbours()} if self.searched else {}
+        stages |= self._between()
+        stages["faithfulness"] = self._graph() | self._embedding() | self._measures()
+        return stages
+
+    def _between(self) -> dict[str, dict[str, int]]:
+        """Return the stages from the graph to the embedding."""
+        stages = {}
         if self.tangents is not None:
             stages["tangents"] = self._graph() | self._net() | self._search_for_net(self.tangents)
         if self.aligned:
@@ -116,7 +140,6 @@ class Plan:
             stages["greedy"] = self._graph() | self._kept_net() | self._tangents() | self._starts()
         if self.refined:
             stages["refine"] = self._graph() | self._embedding() | self._refine()
-        stages["faithfulness"] = self._graph() | self._embedding() | self._measures()
         return stages
 
     def _lists(self, k: int) -> int:
@@ -209,6 +232,81 @@ class Plan:
             "embedding before it was laid out": REAL * self.n * self.d,
             "measures": FAITHFULNESS_FIELDS * REAL * self.n,
             "centers": INDEX * self.n,
+        }
+
+
+@dataclass(frozen=True)
+class PathsPlan(Plan):
+    """The sizes of a fit that goes along shortest paths.
+
+    Attributes
+    ----------
+    landmarks : int or None
+        From how many points paths are found and kept; from all, until they are scaled, if None.
+
+    Examples
+    --------
+    >>> PathsPlan(n=10_000, q=3, d=2, k=12).peak() > 2 * 10_000**2
+    True
+    """
+
+    landmarks: int | None = None
+
+    def _between(self) -> dict[str, dict[str, int]]:
+        known = self._graph() | self._edges()
+        return {
+            "paths": known | self._distances(),
+            "scaling": known | self._distances() | self._embedding() | self._vectors(),
+        }
+
+    def _edges(self) -> dict[str, int]:
+        entries = int(2 * PATH_EDGES * self.n * self.k)
+        # Twice while it is made; then for each thread what is known of a path to each point.
+        return {"edges with lengths": 2 * (INDEX + REAL) * entries, "paths under way": 200 * self.n}
+
+    def _distances(self) -> dict[str, int]:
+        if self.landmarks is None:
+            return {"distances": SINGLE * self.n * (self.n - 1) // 2}
+        return {"distances": SINGLE * self.n * self.landmarks}
+
+    def _vectors(self) -> dict[str, int]:
+        if self.landmarks is None:
+            return {"vectors": LANCZOS_VECTORS * REAL * self.n}
+        block = SCALED_AT_ONCE * (REAL + SINGLE)
+        return {"distances between landmarks": 4 * REAL * self.landmarks**2, "block of distances": block}
+
+
+@dataclass(frozen=True)
+class LinearPlan(Stages):
+    """The sizes of a fit that needs no neighbours.
+
+    Attributes
+    ----------
+    n, q, d : int
+        Points, their dimension, that of the embedding.
+    square : int
+        Entries of the matrices that are decomposed.
+    copied : int
+        Entries of the data that are copied at once.
+
+    Examples
+    --------
+    >>> LinearPlan(n=1_000_000, q=3, d=2, square=9, copied=100_000).peak() < 1e8
+    True
+    """
+
+    n: int
+    q: int
+    d: int
+    square: int
+    copied: int
+
+    def stages(self) -> dict[str, dict[str, int]]:
+        """Return what each stage holds, in bytes by name."""
+        block = {"block of data": 3 * REAL * self.copied, "map": REAL * self.q * self.d}
+        return {
+            "axes": block | {"decomposed": 4 * REAL * self.square},
+            "projection": block | {"embedding": REAL * self.n * self.d},
         }
 
 

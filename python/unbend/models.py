@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .files import FileError, write_atomically
 from .metrics import Faithfulness
@@ -21,7 +22,7 @@ from .metrics.folds import _Overlap, _WithOverlap
 from .neighbors import Neighborhoods
 
 if TYPE_CHECKING:
-    from .embed import _Embedding
+    from .estimator import _Estimator
 
 __all__ = ["load", "save"]
 
@@ -32,11 +33,8 @@ MANIFEST = "model.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every member: the same model gives the same bytes."""
 
-ROWS = ("X_fit_", "embedding_", "component_labels_", "neighborhoods_")
-"""What must have one row for each point."""
 
-
-def save(estimator: _Embedding, path: str | os.PathLike[str]) -> Path:
+def save(estimator: _Estimator, path: str | os.PathLike[str]) -> Path:
     """Write a fitted estimator to one file; see :func:`load`."""
     parts = _Parts()
     parameters = {name: _savable(value) for name, value in estimator.get_params(deep=False).items()}
@@ -67,7 +65,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    GreedyProcrustes or ProcrustesAlignment
+    GreedyProcrustes, ProcrustesAlignment, Isomap, ClassicalScaling, PCA or RandomProjection
 
     Raises
     ------
@@ -168,6 +166,10 @@ class _Parts:
         }
         return {"$Neighborhoods": self._dict(held, name)}
 
+    def _sparse(self, value: csr_array, name: str) -> Any:
+        held = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
+        return {"$Sparse": self._dict(held | {"shape": value.shape}, name)}
+
     def _record(self, value: Any, name: str) -> Any:
         if not is_dataclass(value):
             raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved")
@@ -259,7 +261,7 @@ def _made(path: Path, manifest: dict[str, Any], arrays: dict[str, Any]) -> Any:
             raise ValueError(f"its parameters {', '.join(unknown)} are unknown to {kind.__name__}")
         estimator = kind(**parameters)
         vars(estimator).update(_joined(manifest["learnt"], arrays))
-        _check_learnt(estimator)
+        estimator._check_shapes()
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FileError(f"cannot read {path}: {' '.join(str(error).split())}") from error
     return estimator
@@ -291,32 +293,29 @@ def _make_overlap(held: Any, arrays: dict[str, Any]) -> _Overlap:
     return _Overlap(**_joined(held, arrays))
 
 
+def _make_sparse(held: Any, arrays: dict[str, Any]) -> csr_array:
+    parts = _joined(held, arrays)
+    made = csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
+    made.check_format(full_check=True)
+    return made
+
+
 def _make_refinement(held: Any, arrays: dict[str, Any]) -> Any:
     from .refine import Refinement
 
     return Refinement(**_joined(held, arrays))
 
 
-def _check_learnt(estimator: Any) -> None:
-    """Refuse parts that do not belong together."""
-    lengths = {name: len(getattr(estimator, name)) for name in ROWS}
-    if len(set(lengths.values())) != 1:
-        said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise ValueError(f"its parts differ in length: {said}")
-    shapes = (estimator.X_fit_.shape[1:], estimator.embedding_.shape[1:])
-    if shapes != ((estimator.n_features_in_,), (estimator.n_components,)):
-        raise ValueError(
-            f"its data and embedding have {shapes[0]} and {shapes[1]} columns, but it was fitted to "
-            f"{estimator.n_features_in_} features with n_components = {estimator.n_components}"
-        )
-
-
 def _classes() -> dict[str, Any]:
     """Return what can be loaded."""
     from .align import ProcrustesAlignment
     from .embed import GreedyProcrustes
+    from .isomap import Isomap
+    from .linear import PCA, RandomProjection
+    from .scaling import ClassicalScaling
 
-    return {kind.__name__: kind for kind in (GreedyProcrustes, ProcrustesAlignment)}
+    kinds = (GreedyProcrustes, ProcrustesAlignment, Isomap, ClassicalScaling, PCA, RandomProjection)
+    return {kind.__name__: kind for kind in kinds}
 
 
 _TAKERS: tuple[tuple[Any, Callable[[_Parts, Any, str], Any]], ...] = (
@@ -325,6 +324,7 @@ _TAKERS: tuple[tuple[Any, Callable[[_Parts, Any, str], Any]], ...] = (
     (numbers.Real | np.generic, _Parts._number),
     (list | tuple, _Parts._list),
     (dict, _Parts._dict),
+    (csr_array, _Parts._sparse),
     (_WithOverlap, _Parts._known),
     (Neighborhoods, _Parts._neighborhoods),
     (object, _Parts._record),
@@ -338,4 +338,5 @@ _MAKERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "$Faithfulness": _make_faithfulness,
     "$_Overlap": _make_overlap,
     "$Refinement": _make_refinement,
+    "$Sparse": _make_sparse,
 }

@@ -81,3 +81,36 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
     if value > sys.maxsize:
         raise ValueError(f"{name} = {value} is too many: at most {sys.maxsize} can be counted")
     return int(value)
+
+
+LARGEST = 1e150
+"""The largest magnitude accepted, as in the core: sums of squares of larger entries could overflow."""
+
+CHECKED_AT_ONCE = 2**20
+
+
+def check_finite(x: Matrix, name: str = "X") -> None:
+    """Refuse points that are not finite, in the words of the core, where the core does not look at them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_finite(np.array([[0.0, 1.0], [2.0, np.nan]]))
+    Traceback (most recent call last):
+    ValueError: X holds NaN at row 1, column 1: every entry must be finite
+    """
+    rows = max(1, CHECKED_AT_ONCE // x.shape[1])
+    for start in range(0, len(x), rows):
+        block = x[start : start + rows]
+        fine = np.abs(block) <= LARGEST  # false for NaN
+        if not fine.all():
+            row, column = np.argwhere(~fine)[0]
+            _refuse(float(block[row, column]), f"{name} holds", f"at row {start + row}, column {column}")
+
+
+def _refuse(value: float, holds: str, where: str) -> None:
+    if np.isfinite(value):
+        limit = f"squared distances overflow above {LARGEST:.0e}, rescale the data"
+        raise ValueError(f"{holds} {value:e} {where}: {limit}")
+    said = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
+    raise ValueError(f"{holds} {said} {where}: every entry must be finite")

@@ -284,7 +284,7 @@ def test_any_flipped_byte_of_an_array_is_found(path, model):
         ),
         (lambda m: m.update(format_version="x"), "its format version is 'x'"),
         (lambda m: m.update(format_version=0), "its format version is 0"),
-        (lambda m: m.update({"class": "Isomap"}), "its class 'Isomap' is none of GreedyProcrustes"),
+        (lambda m: m.update({"class": "TSNE"}), "its class 'TSNE' is none of GreedyProcrustes"),
         (lambda m: m.update({"class": ["a"]}), "none of GreedyProcrustes"),
         (lambda m: m.pop("learnt"), "lacks 'learnt'"),
         (lambda m: m.update(parameters=3), "lacks 'parameters'"),

@@ -32,9 +32,15 @@ output says what is written, of the same kinds.
 
 _EMBED_EPILOG = f"""\
 methods:
-  gp   greedy Procrustes (Goldberg & Ritov 2009): fastest
-  psa  Procrustes subspaces alignment, of the same paper: all neighbourhoods at
-       once; the better choice under noise
+  gp         greedy Procrustes (Goldberg & Ritov 2009): fastest
+  psa        Procrustes subspaces alignment, of the same paper: all neighbourhoods
+             at once; the better choice under noise
+  isomap     distances along the graph (Tenenbaum et al. 2000); --landmarks auto
+             beyond 20,000 points
+  classical  classical scaling of Euclidean distances
+  pca        principal components
+  random     random projection (Johnson & Lindenstrauss 1984), to as many
+             dimensions as keep all distances to 10 %
 
 examples:
   unbend embed roll.npy -o flat.npy
@@ -156,16 +162,24 @@ def _add_embed(commands: Any) -> None:
     )
     parser.add_argument("X", help="the data, one point a row")
     _add_output(parser)
-    parser.add_argument("-d", "--dimensions", type=int, default=2, metavar="D", help="of the embedding (2)")
+    parser.add_argument("-d", "--dimensions", type=int, metavar="D", help="of the embedding (2)")
     parser.add_argument(
         "-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (12)"
     )
-    parser.add_argument("--method", choices=["gp", "psa"], default="gp", help="the algorithm (gp)")
+    parser.add_argument(
+        "--method",
+        choices=["gp", "psa", "isomap", "classical", "pca", "random"],
+        default="gp",
+        help="the algorithm (gp)",
+    )
     parser.add_argument(
         "--refine", choices=["auto", "global", "pointwise", "none"], default="auto", help="afterwards (auto)"
     )
     parser.add_argument(
         "--tangent-neighbors", type=int, metavar="N", help="find tangents from N neighbours (by the noise)"
+    )
+    parser.add_argument(
+        "--landmarks", type=_auto_or_count, metavar="N", help="isomap, classical: N points, or auto (all)"
     )
     parser.add_argument("--init", type=int, default=4, metavar="N", help="gp: starts; the best is kept (4)")
     parser.add_argument(
@@ -236,14 +250,17 @@ def _add_sampling(parser: _Parser) -> None:
     size.add_argument("-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (12)")
     size.add_argument("--radius", type=float, metavar="R", help="instead: all others within this distance")
     parser.add_argument(
-        "--centers", type=_centers, metavar="N", help="measure N points drawn at random, or auto: as needed"
+        "--centers",
+        type=_auto_or_count,
+        metavar="N",
+        help="measure N points drawn at random, or auto: as needed",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones are drawn (0)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
-def _centers(text: str) -> int | str:
+def _auto_or_count(text: str) -> int | str:
     return text if text == "auto" else int(text)
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..measures import finite
@@ -15,7 +15,13 @@ from .words import reading, rows, sized, warnings_in_one_line, worst, worst_line
 
 if TYPE_CHECKING:
     from ..align import ProcrustesAlignment
-    from ..embed import GreedyProcrustes, _Embedding
+    from ..embed import GreedyProcrustes
+    from ..estimator import _Estimator
+    from ..isomap import Isomap
+    from ..linear import PCA, RandomProjection
+    from ..metrics import Faithfulness
+    from ..neighbors import Neighborhoods
+    from ..scaling import ClassicalScaling
 
 __all__ = ["run"]
 
@@ -35,9 +41,22 @@ def run(options: argparse.Namespace) -> None:
     if options.save is not None:
         model.save(options.save)
     if options.json:
-        print(json.dumps(finite(_record(model, options)), allow_nan=False))
+        m, _ = _measured(model, x, options)
+        print(json.dumps(finite(_record(model, m, options)), allow_nan=False))
     elif not options.quiet:
-        print("\n".join(_table(model, options)))
+        print("\n".join(_table(model, x, options)))
+
+
+def _measured(model: _Estimator, x: Any, options: argparse.Namespace) -> tuple[Faithfulness, Neighborhoods]:
+    """Return how faithful the embedding is, and to which neighbourhoods."""
+    if hasattr(model, "faithfulness_"):
+        return model.faithfulness_, model.neighborhoods_
+    from ..metrics import faithfulness
+    from ..neighbors import DEFAULT_NEIGHBORS, neighborhoods
+
+    k = min(DEFAULT_NEIGHBORS, len(x) - 1) if options.neighbors is None else options.neighbors
+    graph = neighborhoods(x, k, n_jobs=options.jobs)
+    return faithfulness(x, model.embedding_, neighborhoods=graph, n_jobs=options.jobs), graph
 
 
 def _check_apart(options: argparse.Namespace) -> None:
@@ -48,33 +67,71 @@ def _check_apart(options: argparse.Namespace) -> None:
 def _greedy_procrustes(options: argparse.Namespace) -> GreedyProcrustes:
     from ..embed import GreedyProcrustes
 
-    return GreedyProcrustes(n_init=options.init, **_shared(options))
+    return GreedyProcrustes(n_init=options.init, **_refined(options))
 
 
 def _procrustes_alignment(options: argparse.Namespace) -> ProcrustesAlignment:
     from ..align import ProcrustesAlignment
 
-    return ProcrustesAlignment(alignment=options.alignment, **_shared(options))
+    return ProcrustesAlignment(alignment=options.alignment, **_refined(options))
+
+
+def _isomap(options: argparse.Namespace) -> Isomap:
+    from ..isomap import Isomap
+
+    return Isomap(n_landmarks=options.landmarks, **_on_graph(options))
+
+
+def _classical_scaling(options: argparse.Namespace) -> ClassicalScaling:
+    from ..scaling import ClassicalScaling
+
+    if options.landmarks == "auto":
+        raise UsageError("--landmarks auto goes with --method isomap only: give a number")
+    return ClassicalScaling(n_landmarks=options.landmarks, random_state=options.seed, **_shared(options))
+
+
+def _pca(options: argparse.Namespace) -> PCA:
+    from ..linear import PCA
+
+    return PCA(**_shared(options))
+
+
+def _random_projection(options: argparse.Namespace) -> RandomProjection:
+    from ..linear import RandomProjection
+
+    dimensions = "auto" if options.dimensions is None else options.dimensions
+    return RandomProjection(**_shared(options) | {"n_components": dimensions, "random_state": options.seed})
 
 
 def _shared(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that all methods have."""
     return {
-        "n_components": options.dimensions,
-        "n_neighbors": options.neighbors,
-        "tangent_neighbors": options.tangent_neighbors,
-        "refine": None if options.refine == "none" else options.refine,
-        "random_state": options.seed,
-        "n_jobs": options.jobs,
+        "n_components": 2 if options.dimensions is None else options.dimensions,
         "verbose": int(not options.quiet and sys.stderr.isatty()),
     }
 
 
-def _record(model: _Embedding, options: argparse.Namespace) -> dict[str, Any]:
+def _on_graph(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of methods that need neighbours."""
+    return _shared(options) | {
+        "n_neighbors": options.neighbors,
+        "random_state": options.seed,
+        "n_jobs": options.jobs,
+    }
+
+
+def _refined(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of methods that find tangents and refine."""
+    return _on_graph(options) | {
+        "tangent_neighbors": options.tangent_neighbors,
+        "refine": None if options.refine == "none" else options.refine,
+    }
+
+
+def _record(model: _Estimator, m: Faithfulness, options: argparse.Namespace) -> dict[str, Any]:
     """Return what --json prints."""
     from .. import __version__
 
-    m, refinement = model.faithfulness_, model.refinement_
     count, mean, points = worst(m)
     return {
         **m.to_dict(),
@@ -83,13 +140,8 @@ def _record(model: _Embedding, options: argparse.Namespace) -> dict[str, Any]:
         "y": options.output,
         "model": options.save,
         "method": options.method,
-        "n_components": model.n_components,
-        "n_neighbors": model.n_neighbors_,
-        "tangent_neighbors": model.tangent_neighbors_,
-        "n_connected_components": int(model.component_labels_.max()) + 1,
-        "refine": model.refine,
-        "refine_status": refinement and refinement.status,
-        "n_iter": model.n_iter_,
+        "n_components": model.embedding_.shape[1],
+        **_graph_record(model),
         **model._record(),
         "seconds": model.timings_,
         "seed": options.seed,
@@ -97,10 +149,26 @@ def _record(model: _Embedding, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _table(model: _Embedding, options: argparse.Namespace) -> Iterator[str]:
+def _graph_record(model: Any) -> dict[str, Any]:
+    """Return what there is to say of neighbours, tangents and refinement, if the method has them."""
+    found: dict[str, Any] = {}
+    if hasattr(model, "n_neighbors_"):
+        found["n_neighbors"] = model.n_neighbors_
+    if hasattr(model, "tangent_neighbors_"):
+        found["tangent_neighbors"] = model.tangent_neighbors_
+    if hasattr(model, "component_labels_"):
+        found["n_connected_components"] = int(model.component_labels_.max()) + 1
+    if hasattr(model, "refinement_"):
+        found["refine"] = model.refine
+        found["refine_status"] = model.refinement_ and model.refinement_.status
+        found["n_iter"] = model.n_iter_
+    return found
+
+
+def _table(model: _Estimator, x: Any, options: argparse.Namespace) -> Iterator[str]:
     """Yield the lines that a person reads."""
-    m = model.faithfulness_
-    yield f"data       {sized(options.X, model.X_fit_.shape)}"
+    m, graph = _measured(model, x, options)
+    yield f"data       {sized(options.X, x.shape)}"
     yield from wrapped(f"method     {_method_in_words(model)}", 11)
     yield f"embedding  {sized(options.output, model.embedding_.shape)}"
     if options.save is not None:
@@ -110,17 +178,19 @@ def _table(model: _Embedding, options: argparse.Namespace) -> Iterator[str]:
         yield f"  {stage:<12}  {seconds:>9.2f} s"
     yield f"  {'together':<12}  {sum(model.timings_.values()):>9.2f} s"
     yield ""
-    yield from rows(m, model.n_components, only=("r_n", "lower_bound", "r_c", "overlap"))
+    yield from rows(m, model.embedding_.shape[1], only=("r_n", "lower_bound", "r_c", "overlap"))
     yield ""
     yield from worst_lines(m)
-    in_words = reading(
-        m, model.X_fit_, model.embedding_, model.neighborhoods_, include_self=True, jobs=options.jobs
-    )
+    in_words = reading(m, x, model.embedding_, graph, include_self=True, jobs=options.jobs)
     yield from wrapped(f"  reading    {in_words}", 13)
 
 
-def _method_in_words(model: _Embedding) -> str:
+def _method_in_words(model: Any) -> str:
+    if not hasattr(model, "n_neighbors_"):
+        return str(model._in_words())
     words = f"{model._in_words()}, {model.n_neighbors_} neighbours each"
+    if not hasattr(model, "refinement_"):
+        return words
     if model.tangent_neighbors_ != model.n_neighbors_:
         words += f", tangents from {model.tangent_neighbors_:,}"
     if model.refinement_ is None:
@@ -131,4 +201,11 @@ def _method_in_words(model: _Embedding) -> str:
     return f"{words}; {kind} refinement, {steps}{ended}"
 
 
-_METHODS = {"gp": _greedy_procrustes, "psa": _procrustes_alignment}
+_METHODS: dict[str, Callable[[argparse.Namespace], Any]] = {
+    "gp": _greedy_procrustes,
+    "psa": _procrustes_alignment,
+    "isomap": _isomap,
+    "classical": _classical_scaling,
+    "pca": _pca,
+    "random": _random_projection,
+}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .words import sized
 
 if TYPE_CHECKING:
-    from ..embed import _Embedding
+    from ..estimator import _Estimator
 
 __all__ = ["run"]
 
@@ -29,21 +29,24 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join(_lines(model, x, placed, errors, options)))
 
 
-def _check_columns(model: _Embedding, x: Any, options: argparse.Namespace) -> None:
+def _check_columns(model: _Estimator, x: Any, options: argparse.Namespace) -> None:
     """Say in the words of the command line what does not belong together."""
-    q, d = model.X_fit_.shape[1], model.embedding_.shape[1]
+    q, d = model.n_features_in_, model.embedding_.shape[1]
     expected, what = (d, "an embedding") if options.inverse else (q, "data")
     if x.shape[1] != expected:
         raise ValueError(
             f"{options.X} has {x.shape[1]} columns, but {options.model} has {what} of {expected} dimensions"
         )
-    model.n_jobs = options.jobs
+    if "n_jobs" in model.get_params():
+        model.set_params(n_jobs=options.jobs)
 
 
-def _lines(model: _Embedding, x: Any, placed: Any, errors: Any, options: argparse.Namespace) -> Iterator[str]:
-    yield f"model      {sized(options.model, model.X_fit_.shape)}, embedded in {model.n_components}"
+def _lines(model: _Estimator, x: Any, placed: Any, errors: Any, options: argparse.Namespace) -> Iterator[str]:
+    n, d = model.embedding_.shape
+    yield f"model      {sized(options.model, (n, model.n_features_in_))}, embedded in {d}"
     yield f"points     {sized(options.X, x.shape)}"
     yield f"placed     {sized(options.output, placed.shape)}"
     yield ""
-    yield f"  {'mean error':<12}  {errors.mean():>9.4g}  of the neighbours of a point, in units of the data"
+    meaning = model._error_in_words(options.inverse)
+    yield f"  {'mean error':<12}  {errors.mean():>9.4g}  {meaning}"
     yield f"  {'worst error':<12}  {errors.max():>9.4g}  point {int(errors.argmax())}"

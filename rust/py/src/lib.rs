@@ -8,6 +8,7 @@ mod charts;
 mod embed;
 mod error;
 mod geodesic;
+mod isomap;
 mod measure;
 mod neighbors;
 mod ranks;
@@ -31,6 +32,8 @@ mod _core {
     use crate::embed::{carry, greedy, lay_out};
     #[pymodule_export]
     use crate::geodesic::{geodesic, shepard, skeleton};
+    #[pymodule_export]
+    use crate::isomap::{Paths, Triangle, spread};
     #[pymodule_export]
     use crate::measure::{asim, asim_all, faithfulness, lower_bound, overlap};
     #[pymodule_export]

@@ -59,14 +59,23 @@ pub fn run_reporting<T: Send>(
     progress: Progress,
     work: impl FnOnce(&dyn Monitor) -> Result<T> + Send,
 ) -> PyResult<T> {
+    run_on(py, pool(n_jobs)?.as_ref(), progress, work)
+}
+
+/// The same on threads that wait already.
+pub fn run_on<T: Send>(
+    py: Python<'_>,
+    pool: Option<&rayon::ThreadPool>,
+    progress: Progress,
+    work: impl FnOnce(&dyn Monitor) -> Result<T> + Send,
+) -> PyResult<T> {
     let watch = Watch { stop: AtomicBool::new(false), latest: Mutex::new(None) };
-    let pool = pool(n_jobs)?;
     let (interruption, outcome) = py.detach(|| {
         std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel::<()>(1);
             let worker = scope.spawn(|| {
                 let _finished = sender; // dropped when the work ends, however it ends
-                match &pool {
+                match pool {
                     Some(pool) => pool.install(|| work(&watch)),
                     None => work(&watch),
                 }

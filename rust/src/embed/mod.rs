@@ -5,6 +5,7 @@ mod assemble;
 mod carry;
 mod frontier;
 mod greedy;
+pub mod isomap;
 mod layout;
 mod multigrid;
 mod rectify;

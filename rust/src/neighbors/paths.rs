@@ -65,6 +65,27 @@ impl Lengths {
         Ok(Lengths { graph, lengths, longest, points, places })
     }
 
+    /// The same graph with every edge divided by sqrt(spread(i) spread(j)), of conformal Isomap.
+    pub fn conformal(mut self, spread: &[f64]) -> Result<Self> {
+        if spread.len() != self.len() {
+            return Err(Error::LengthMismatch {
+                left: "spread",
+                left_len: spread.len(),
+                right: "the neighbourhood graph",
+                right_len: self.len(),
+            });
+        }
+        let of = |place: u32| spread[self.points[place as usize] as usize].sqrt();
+        for place in 0..self.points.len() {
+            let (start, here) = (self.graph.start(place), of(place as u32));
+            for (length, &j) in self.lengths[start..].iter_mut().zip(self.graph.of(place)) {
+                *length /= here * of(j);
+            }
+        }
+        self.longest = self.lengths.iter().copied().fold(0.0, f64::max);
+        Ok(self)
+    }
+
     /// How many points.
     #[allow(clippy::len_without_is_empty)] // a graph of no points has no use for the question
     pub fn len(&self) -> usize {
@@ -179,11 +200,23 @@ impl Tree {
     /// one is kept whose last step comes from the point of lowest index among nearer ones; if there are none (copies
     /// of the source), from the first settled.
     pub fn grow(&mut self, graph: &Lengths, source: usize, monitor: &dyn Monitor) -> Result<()> {
+        self.grow_from(graph, &[(source as u32, 0.0)], monitor)
+    }
+
+    /// The same from somewhere beside the graph, from where it is so far to each of some points; infinitely far where
+    /// there is no way.
+    pub fn grow_from(&mut self, graph: &Lengths, starts: &[(u32, f64)], monitor: &dyn Monitor) -> Result<()> {
         self.clear(graph.len());
-        let place = graph.places[source];
-        self.distances[place as usize] = 0.0;
-        self.queue.begin(graph);
-        self.queue.push(0.0, place);
+        let ways = || starts.iter().filter(|(_, far)| far.is_finite());
+        let (near, far) = ways().fold((f64::INFINITY, 0.0), |(a, b), &(_, far)| (far.min(a), far.max(b)));
+        self.queue.begin(graph.longest.max(far - near), near);
+        for &(point, far) in ways() {
+            let place = graph.places[point as usize];
+            if far < self.distances[place as usize] {
+                self.distances[place as usize] = far;
+                self.queue.push(far, place);
+            }
+        }
         loop {
             // before anybody leaves the queue: what waits after a stop is forgotten by the next
             if self.order.len().is_multiple_of(LOOK) {
@@ -239,7 +272,8 @@ impl Tree {
                 self.queue.push(through, j);
             } else if through == known && through > distance {
                 let before = &mut self.predecessors[j as usize];
-                if graph.points[i as usize] < graph.points[*before as usize] {
+                // nobody is before a point where the paths begin
+                if *before != NOBODY && graph.points[i as usize] < graph.points[*before as usize] {
                     *before = i;
                 }
             }
@@ -270,12 +304,13 @@ type Waiting = (u64, u32);
 impl Queue {
     const BINS: u64 = 64;
 
-    fn begin(&mut self, graph: &Lengths) {
+    /// For steps that are no longer than `longest`, the first of which begins as far as `near`.
+    fn begin(&mut self, longest: f64, near: f64) {
         self.far.resize_with(Self::BINS as usize, Vec::new);
         // Less than there are, for distances are rounded. Without lengths there is one bin.
-        let bins_per_length = (Self::BINS - 4) as f64 / graph.longest();
+        let bins_per_length = (Self::BINS - 4) as f64 / longest;
         self.bins_per_length = if bins_per_length.is_finite() { bins_per_length } else { 0.0 };
-        self.current = 0;
+        self.current = (near * self.bins_per_length) as u64;
     }
 
     fn push(&mut self, distance: f64, i: u32) {
@@ -329,4 +364,26 @@ pub fn from_each<S, T: Send>(
             Ok(value)
         })
         .collect()
+}
+
+/// Fills the rows of `rows`, one entry for each point: `grow(tree, i)` finds the paths of row i, `entry(distance)` is what
+/// is written.
+pub fn into_rows<T: Send>(
+    graph: &Lengths,
+    rows: &mut [T],
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    grow: impl Fn(&mut Tree, usize) -> Result<()> + Sync + Send,
+    entry: impl Fn(f64) -> T + Sync + Send,
+) -> Result<()> {
+    let (done, total) = (AtomicUsize::new(0), rows.len() / graph.len());
+    rows.par_chunks_mut(graph.len()).enumerate().try_for_each_init(Tree::default, |tree, (i, row)| {
+        grow(tree, i)?;
+        let places = graph.places.iter();
+        row.iter_mut().zip(places).for_each(|(to, &place)| *to = entry(tree.distances[place as usize]));
+        monitor.check()?;
+        let before = done.fetch_add(1, Ordering::Relaxed);
+        monitor.progress(stage, before + 1, total);
+        Ok(())
+    })
 }
