@@ -248,6 +248,7 @@ def carry(
     new: _Matrix,
     lists: _Indices,
     k: int,
+    affine: bool,
     n_jobs: int,
     progress: _Progress | None = None,
 ) -> tuple[_Array, _Array]: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,9 @@ class _OnGraph(_Estimator):
     """
 
     ROWS = ("X_fit_", "embedding_", "component_labels_", "neighborhoods_")
+
+    AFFINE: ClassVar[bool] = False
+    """Whether neighbourhoods come out stretched, so that new points cannot be carried by motions."""
 
     # Parameters, set by the constructor of each algorithm.
     n_components: int
@@ -290,7 +293,7 @@ class _OnGraph(_Estimator):
 
     def _carry(self, source: Matrix, target: Matrix, new: Matrix, lists: Indices) -> tuple[Array, Array]:
         placed, errors = _core.carry(
-            source, target, new, lists.ravel(), lists.shape[1], thread_count(self.n_jobs)
+            source, target, new, lists.ravel(), lists.shape[1], self.AFFINE, thread_count(self.n_jobs)
         )
         return placed.reshape(len(new), target.shape[1]), errors
 

@@ -15,9 +15,10 @@ use crate::run::{Progress, run_reporting};
 
 type Flat<'py> = Bound<'py, PyArray1<f64>>;
 
-/// Flat (places, errors) of the new points, each carried by the `k` points listed for it.
+/// Flat (places, errors) of the new points, each carried by the `k` points listed for it: by their motion, or by
+/// an affine map.
 #[pyfunction]
-#[pyo3(signature = (source, target, new, lists, k, n_jobs, progress=None))]
+#[pyo3(signature = (source, target, new, lists, k, affine, n_jobs, progress=None))]
 pub fn carry<'py>(
     py: Python<'py>,
     source: Matrix<'py>,
@@ -25,13 +26,18 @@ pub fn carry<'py>(
     new: Matrix<'py>,
     lists: PyReadonlyArray1<'py, u32>,
     k: usize,
+    affine: bool,
     n_jobs: usize,
     progress: Progress,
 ) -> PyResult<(Flat<'py>, Flat<'py>)> {
     let (source, target, new, lists) = (source.values(), target.values(), new.values(), lists.as_slice()?);
     let carried = run_reporting(py, n_jobs, progress, |m: &dyn Monitor| {
         let (source, target) = (points("source", source, m)?, points("target", target, m)?);
-        embed::carry(&source, &target, &points("new", new, m)?, lists, k, m)
+        let new = points("new", new, m)?;
+        match affine {
+            true => embed::extend(&source, &target, &new, lists, k, m),
+            false => embed::carry(&source, &target, &new, lists, k, m),
+        }
     })?;
     Ok((carried.placed.into_pyarray(py), carried.errors.into_pyarray(py)))
 }

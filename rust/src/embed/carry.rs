@@ -67,17 +67,24 @@ pub fn carry(
         }
         Ok(carried)
     })?;
-    let mut all = Carried::default();
-    for block in blocks {
-        monitor.check()?;
-        let block = block?;
-        all.placed.extend(block.placed);
-        all.errors.extend(block.errors);
-    }
-    Ok(all)
+    Carried::joined(blocks, monitor)
 }
 
-fn check(source: &Points, target: &Points, new: &Points, lists: &[u32], k: usize) -> Result<()> {
+impl Carried {
+    /// All blocks, end to end.
+    pub(super) fn joined(blocks: Vec<Result<Carried>>, monitor: &dyn Monitor) -> Result<Carried> {
+        let mut all = Carried::default();
+        for block in blocks {
+            monitor.check()?;
+            let block = block?;
+            all.placed.extend(block.placed);
+            all.errors.extend(block.errors);
+        }
+        Ok(all)
+    }
+}
+
+pub(super) fn check(source: &Points, target: &Points, new: &Points, lists: &[u32], k: usize) -> Result<()> {
     if k == 0 {
         return Err(Error::NoNeighbors);
     }

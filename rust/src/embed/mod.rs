@@ -3,6 +3,7 @@
 pub mod align;
 mod assemble;
 mod carry;
+mod extend;
 mod frontier;
 mod greedy;
 pub mod isomap;
@@ -13,6 +14,7 @@ mod refine;
 
 pub use assemble::{frames_of, place};
 pub use carry::{Carried, carry};
+pub use extend::extend;
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;
 pub use multigrid::Multigrid;
