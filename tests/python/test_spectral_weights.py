@@ -73,7 +73,7 @@ def lle_twin(x, nb, i, reg=1e-3):
 
 
 def ldr_twin(x, nb, i, d=None):
-    """Of all w with sum 1 and least error the one of least norm: the equations of the constraint, then pinv."""
+    """Of all w with sum 1 and least error the one of least norm."""
     c = x[nb[i]] - x[i]
     if d is not None:
         c = c @ np.linalg.svd(c)[2][:d].T

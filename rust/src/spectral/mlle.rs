@@ -123,26 +123,40 @@ fn write(local: &Local, tangent: &mut Tangent, reg: f64, out: &mut [f64]) {
         fit_all(local, tangent);
         let charts = || tangent.chart[..local.dim * local.padded].chunks_exact(local.padded);
         let total = charts().map(|t| dot(t, t)).sum::<f64>();
-        let mut large = span.chunks_exact_mut(k);
+        let mut filled = 0;
         for t in charts() {
             let length2 = dot(t, t);
             if length2 <= NO_EXTENT * NO_EXTENT * total {
                 continue;
             }
-            let share = t.iter().sum::<f64>() / length2;
             // w(gamma), a multiple of (G + reg trace(G) I)^-1 1 without a cancellation
-            let damped = share * length2 / (length2 + reg * total);
+            let damped = t.iter().sum::<f64>() / (length2 + reg * total);
             b.iter_mut().zip(t).for_each(|(b, t)| *b -= damped * t);
-            if let Some(axis) = large.next() {
+            if filled < span.len() {
+                let (known, axis) = span[..filled + k].split_at_mut(filled);
                 axis.iter_mut().zip(t).for_each(|(a, t)| *a = t / length2.sqrt());
-                u.iter_mut().zip(t).for_each(|(u, t)| *u -= share * t);
+                reject(known, axis); // beside a point far away, thin directions are orthogonal to few digits
+                let length = dot(axis, axis).sqrt();
+                axis.iter_mut().for_each(|a| *a /= length);
+                filled += k;
             }
         }
     }
+    // twice: what is left of 1 can be little
+    reject(span, u);
+    reject(span, u);
     let (sum, length) = (b.iter().sum::<f64>(), dot(u, u).sqrt());
     let alpha = length / s.sqrt();
     let inside = alpha <= INSIDE; // 1 is in the span of U: no direction is left for u
     let (share, unit) = if inside { (s.sqrt(), 0.0) } else { ((1.0 - alpha) * s.sqrt(), 1.0 / length) };
     u.iter_mut().for_each(|u| *u *= unit);
     b.iter_mut().zip(u).for_each(|(b, u)| *b = *u + share * *b / sum);
+}
+
+/// Takes the part in the span of orthonormal vectors out of `v`.
+fn reject(span: &[f64], v: &mut [f64]) {
+    for axis in span.chunks_exact(v.len()) {
+        let along = dot(axis, v);
+        v.iter_mut().zip(axis).for_each(|(v, a)| *v -= along * a);
+    }
 }
