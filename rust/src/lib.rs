@@ -27,6 +27,7 @@ pub mod neighbors;
 pub mod parallel;
 pub mod points;
 pub mod rng;
+pub mod spectral;
 pub mod synthetic;
 
 pub use error::{Error, Result};
