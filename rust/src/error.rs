@@ -150,6 +150,14 @@ pub enum Error {
         /// What is accepted.
         needed: &'static str,
     },
+    /// A matrix that should have no negative eigenvalues.
+    #[error(
+        "the matrix is not positive semidefinite: not even with {shift:e} of its norm added to the diagonal"
+    )]
+    Indefinite {
+        /// The largest shift tried, as a share of the norm.
+        shift: f64,
+    },
     /// The results do not fit into memory.
     #[error("{bytes} bytes for the result are more than there is memory")]
     OutOfMemory {

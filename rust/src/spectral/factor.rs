@@ -116,14 +116,18 @@ fn shape(part: &Part, start: usize, matrix: &Sparse<'_>, order: &[u32], place: &
         [left, right] => {
             let left_shape = || shape(left, start, matrix, order, place);
             let right_shape = || shape(right, start + left.total(), matrix, order, place);
-            let (left, right) =
-                if total < FEW { (left_shape(), right_shape()) } else { rayon::join(left_shape, right_shape) };
+            let (left, right) = if total < FEW {
+                (left_shape(), right_shape())
+            } else {
+                rayon::join(left_shape, right_shape)
+            };
             vec![left, right]
         }
         _ => Vec::new(),
     };
     let end = (start + total) as u32;
-    let mut boundary: Vec<u32> = halves.iter().flat_map(|h| &h.boundary).copied().filter(|&q| q >= end).collect();
+    let mut boundary: Vec<u32> =
+        halves.iter().flat_map(|h| &h.boundary).copied().filter(|&q| q >= end).collect();
     for &i in &order[start + part.below..start + total] {
         boundary.extend(matrix.row(i as usize).map(|(j, _)| place[j]).filter(|&q| q >= end));
     }
@@ -238,11 +242,8 @@ impl Task<'_> {
         let [left, right] = shape.halves.as_slice() else { return Ok(Vec::new()) };
         let make_left = || self.front(left, start, places);
         let make_right = || self.front(right, start + left.total, places);
-        let (left, right) = if shape.total < FEW {
-            (make_left(), make_right())
-        } else {
-            rayon::join(make_left, make_right)
-        };
+        let (left, right) =
+            if shape.total < FEW { (make_left(), make_right()) } else { rayon::join(make_left, make_right) };
         Ok(vec![left?, right?])
     }
 
@@ -318,7 +319,8 @@ fn eliminate(lower: &mut [f64], p: usize, monitor: &dyn Monitor) -> std::result:
             return Err(Failure::NotPositive);
         }
         for r in 0..width {
-            lower[(k + r) * p + k..(k + r) * p + k + width].copy_from_slice(&corner[r * width..(r + 1) * width]);
+            lower[(k + r) * p + k..(k + r) * p + k + width]
+                .copy_from_slice(&corner[r * width..(r + 1) * width]);
         }
         let inverse = inverse(&corner, width);
         divide(&mut lower[(k + width) * p..], p, k, &inverse, width, monitor)?;
@@ -391,7 +393,8 @@ fn view(values: &[f64], rows: usize, columns: usize) -> ArrayView2<'_, f64> {
 
 fn view_mut(values: &mut [f64], columns: usize) -> ArrayViewMut2<'_, f64> {
     let rows = values.len() / columns;
-    ArrayViewMut2::from_shape((rows, columns), values).unwrap_or_else(|_| ArrayViewMut2::from(&mut [[0.0; 0]; 0]))
+    ArrayViewMut2::from_shape((rows, columns), values)
+        .unwrap_or_else(|_| ArrayViewMut2::from(&mut [[0.0; 0]; 0]))
 }
 
 /// Overwrites the lower triangle of a small matrix with its Cholesky factor; false if it is not positive definite.
@@ -484,7 +487,10 @@ impl Front {
         Arch::new().dispatch(|| solve_upper(pivots, own));
         let own = &*own;
         let gather = |half: &Front| -> Vec<Row> {
-            half.into.iter().map(|&q| own.get(q as usize).copied().unwrap_or_else(|| above[q as usize - p])).collect()
+            half.into
+                .iter()
+                .map(|&q| own.get(q as usize).copied().unwrap_or_else(|| above[q as usize - p]))
+                .collect()
         };
         let [left, right] = self.halves.as_slice() else { return Ok(()) };
         let (x_left, x_right) = below.split_at_mut(left.total);

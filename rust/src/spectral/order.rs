@@ -54,11 +54,8 @@ impl Part {
 /// Orders the unknowns of a matrix by its rows: `indices` from `indptr[i]` to `indptr[i + 1]`, of a symmetric pattern.
 pub fn dissect(indptr: &[usize], indices: &[u32], monitor: &dyn Monitor) -> Result<Dissection> {
     let n = indptr.len().saturating_sub(1);
-    let whole = Graph {
-        names: (0..n as u32).collect(),
-        ends: indptr[1..].to_vec(),
-        neighbors: indices.to_vec(),
-    };
+    let whole =
+        Graph { names: (0..n as u32).collect(), ends: indptr[1..].to_vec(), neighbors: indices.to_vec() };
     let (root, order) = whole.dissect(monitor)?;
     Ok(Dissection { order, root })
 }
@@ -182,8 +179,9 @@ impl Graph {
         for (p, &i) in line.iter().enumerate() {
             place[i as usize] = p as u32;
         }
-        let last =
-            (0..self.len()).map(|i| self.of(i).iter().fold(place[i], |l, &j| l.max(place[j as usize]))).collect();
+        let last = (0..self.len())
+            .map(|i| self.of(i).iter().fold(place[i], |l, &j| l.max(place[j as usize])))
+            .collect();
         (place, last)
     }
 

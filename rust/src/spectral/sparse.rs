@@ -36,7 +36,8 @@ impl<'a> Sparse<'a> {
             return Err(Error::BadIndptr { position: position + 1, reason: "it decreases".into() });
         }
         if indptr[0] != 0 || indptr[n] != indices.len() {
-            let reason = format!("it runs from {} to {}, not from 0 to {}", indptr[0], indptr[n], indices.len());
+            let reason =
+                format!("it runs from {} to {}, not from 0 to {}", indptr[0], indptr[n], indices.len());
             return Err(Error::BadIndptr { position: n, reason });
         }
         matrix.check_entries(n)?;
