@@ -12,6 +12,8 @@
 //!
 //! Cost: `Plan::products`, then some ten solves with eight sides each.
 
+use std::cell::Cell;
+
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
 
@@ -21,7 +23,7 @@ use super::krylov::{Krylov, zeros};
 use super::sparse::Sparse;
 use crate::error::{Error, Result};
 use crate::linalg::symmetric_eigen;
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Silent};
 use crate::rng;
 
 /// Up to this size a dense matrix takes no longer.
@@ -43,6 +45,9 @@ const LOOSE: f64 = 1e-6;
 /// Residuals are not asked to be smaller than this share of |M|: rounding.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
+/// Residuals that keep more than this share in one step do not fall.
+const STALLED: f64 = 0.3;
+
 /// How many solves.
 const STEPS: usize = 30;
 
@@ -50,7 +55,11 @@ const STEPS: usize = 30;
 const DEGREES: [usize; 2] = [16, 48];
 const POLYNOMIALS: usize = 8;
 const SPACES: usize = 40;
+const FEW_SPACES: usize = 6;
 const SMALL: f64 = 1e-9;
+
+/// From so many products for each entry of the matrix on, a factor takes longer than polynomials of data that fill it.
+const DEAR: f64 = 1e5;
 
 const STAGE: &str = "eigenvectors";
 
@@ -108,7 +117,7 @@ pub struct Spectrum {
 }
 
 /// The smallest eigenvalues of `matrix`, for M y = lambda D y if there are `degrees`. Its null space holds what is
-/// constant on all points with the same label (no label: on all points); none if `labels` is [`Null::Nothing`].
+/// constant on all points with the same label (no label: on all points); none with [`Null::Nothing`].
 pub fn bottom(
     matrix: &Sparse<'_>,
     null: Null<'_>,
@@ -302,11 +311,22 @@ impl Task<'_> {
         self.finish(blocks, Solver::Dense)
     }
 
+    /// By the factor if it fits; where it is dense, polynomials may have a few spaces first.
     fn sparse(&self, params: &Bottom) -> Result<Spectrum> {
         let plan = Plan::new(&self.matrix, self.monitor)?;
         let bytes = size_of::<f64>().saturating_mul(plan.peak());
-        let mut spectrum =
-            if bytes > params.memory { self.polynomial(params)? } else { self.inverse(&plan, params)? };
+        let fits = bytes <= params.memory;
+        let dense = plan.products() > DEAR * self.matrix.values.len() as f64;
+        let tried = if dense || !fits {
+            let spaces = if fits { FEW_SPACES } else { SPACES };
+            Some(self.polynomial(params, spaces)?)
+        } else {
+            None
+        };
+        let mut spectrum = match tried {
+            Some(found) if found.converged || !fits => found,
+            _ => self.inverse(&plan, params)?,
+        };
         spectrum.factor_entries = plan.entries();
         spectrum.factor_bytes = bytes;
         Ok(spectrum)
@@ -320,19 +340,31 @@ impl Task<'_> {
             self.kernel.remove(block);
             Ok(())
         };
-        let noise = ROUNDING * self.norm;
-        let enough = |pairs: &[(f64, f64)]| {
-            pairs.len() >= self.asked
-                && pairs[..self.asked].iter().enumerate().all(|(c, &(value, residual))| {
-                    let share = if c < self.wanted { TOLERANCE } else { LOOSE };
-                    residual <= value * share.max(noise * value)
-                })
-        };
+        let before = Cell::new(f64::INFINITY);
+        let enough = |pairs: &[(f64, f64)]| self.is_enough(pairs, &before);
         let krylov = Krylov { apply: &apply, enough: &enough, keep: self.asked, steps: STEPS };
         let found = krylov.run(self.start(params.seed), self.monitor)?;
         drop(factor);
         let spectrum = self.finish(found.vectors, Solver::Factor)?;
         Ok(Spectrum { shift: shift / self.norm, steps: found.steps, converged: found.enough, ..spectrum })
+    }
+
+    /// Whether residuals of the inverse are small; or as small as rounding lets them be, and no longer falling.
+    fn is_enough(&self, pairs: &[(f64, f64)], before: &Cell<f64>) -> bool {
+        if pairs.len() < self.asked {
+            return false;
+        }
+        // how often each residual has still to be divided
+        let excess = |floor: f64| {
+            let shares = pairs[..self.asked].iter().enumerate().map(|(c, &(value, residual))| {
+                let share = if c < self.wanted { TOLERANCE } else { LOOSE };
+                residual / (value * share.max(floor * self.norm * value))
+            });
+            shares.fold(0.0, f64::max)
+        };
+        let worst = excess(0.0);
+        let falls = worst < STALLED * before.replace(worst);
+        worst <= 1.0 || (!falls && excess(ROUNDING) <= 1.0)
     }
 
     fn factor(&self, plan: &Plan) -> Result<(Factor, f64)> {
@@ -359,34 +391,31 @@ impl Task<'_> {
     }
 
     /// Spaces of polynomials, each from the best of the one before.
-    fn polynomial(&self, params: &Bottom) -> Result<Spectrum> {
+    fn polynomial(&self, params: &Bottom, spaces: usize) -> Result<Spectrum> {
         let mut start = self.start(params.seed);
         let mut cut = 0.25 * self.norm;
-        let mut products = 0;
+        let (mut products, mut round) = (0, 0);
         let keep = self.asked + SIDES;
-        for round in 0..SPACES {
+        let steps = POLYNOMIALS.max(keep.div_ceil(SIDES) + 4);
+        loop {
             let degree = DEGREES[round.min(DEGREES.len() - 1)];
             let apply = |block: &mut Block| self.filter(block, degree, cut);
-            let krylov = Krylov {
-                apply: &apply,
-                enough: &|_| false,
-                keep,
-                steps: POLYNOMIALS.max(keep.div_ceil(SIDES) + 4),
-            };
-            let found = krylov.run(start, self.monitor)?;
+            let krylov = Krylov { apply: &apply, enough: &|_| false, keep, steps };
+            let found = krylov.run(start, &Silent(self.monitor))?;
             products += found.steps * degree;
             let (values, vectors, residuals) = self.separate(found.vectors)?;
             let worst = residuals[..self.wanted].iter().fold(0.0, |w: f64, &r| w.max(r));
             let converged = worst <= SMALL * self.norm;
-            self.monitor.progress(STAGE, round + 1, SPACES);
-            if converged || round + 1 == SPACES {
+            round += 1;
+            self.monitor.progress(STAGE, round, spaces);
+            if converged || round >= spaces {
                 let spectrum = self.collect(values, &vectors, residuals, Solver::Polynomial);
                 return Ok(Spectrum { steps: products, converged, ..spectrum });
             }
-            cut = values[values.len() - 1].max(1e-6 * self.norm).min(0.5 * self.norm);
+            // what lies among the kept need not be kept small
+            cut = values[values.len() - 1].clamp(1e-6 * self.norm, 0.5 * self.norm);
             start = self.mixed(&vectors);
         }
-        Err(Error::Interrupted)
     }
 
     /// One block that holds something of all vectors.

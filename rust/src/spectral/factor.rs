@@ -9,6 +9,8 @@
 //!
 //! Cost for n points of a surface: O(n^1.5) products, memory O(n log n), both known exactly before: [`Plan`].
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use pulp::Arch;
@@ -65,8 +67,7 @@ impl Plan {
         for (p, &i) in order.iter().enumerate() {
             place[i as usize] = p as u32;
         }
-        let root = shape(&dissection.root, 0, matrix, &order, &place);
-        monitor.check()?;
+        let root = Shaping { matrix, order: &order, place: &place, monitor }.shape(&dissection.root, 0)?;
         Ok(Plan { order, place, root })
     }
 
@@ -77,10 +78,7 @@ impl Plan {
 
     /// How many multiplications the factorisation takes.
     pub fn products(&self) -> f64 {
-        self.root.sum(&|s| {
-            let (p, b) = (s.pivots as f64, s.boundary.len() as f64);
-            p * (p * p / 6.0 + p * b / 2.0 + b * b / 2.0)
-        })
+        self.root.sum(&Shape::products)
     }
 
     /// The most numbers that are held at once, with what fronts pass on, if one thread makes all fronts.
@@ -92,6 +90,12 @@ impl Plan {
 impl Shape {
     fn sum<T: std::iter::Sum<T> + std::ops::Add<Output = T>>(&self, f: &impl Fn(&Shape) -> T) -> T {
         f(self) + self.halves.iter().map(|half| half.sum(f)).sum()
+    }
+
+    /// How many multiplications eliminate its pivots.
+    fn products(&self) -> f64 {
+        let (p, b) = (self.pivots as f64, self.boundary.len() as f64);
+        p * (p * p / 6.0 + p * b / 2.0 + b * b / 2.0)
     }
 
     /// What is held when this is done, and the most on the way.
@@ -109,31 +113,48 @@ impl Shape {
     }
 }
 
-/// The front of `part`, whose subtree is eliminated from place `start` on.
-fn shape(part: &Part, start: usize, matrix: &Sparse<'_>, order: &[u32], place: &[u32]) -> Shape {
-    let (pivots, total) = (part.len, part.total());
-    let halves = match part.halves.as_slice() {
-        [left, right] => {
-            let left_shape = || shape(left, start, matrix, order, place);
-            let right_shape = || shape(right, start + left.total(), matrix, order, place);
-            let (left, right) = if total < FEW {
-                (left_shape(), right_shape())
-            } else {
-                rayon::join(left_shape, right_shape)
-            };
-            vec![left, right]
+/// What all shapes are made from.
+struct Shaping<'t> {
+    matrix: &'t Sparse<'t>,
+    order: &'t [u32],
+    place: &'t [u32],
+    monitor: &'t dyn Monitor,
+}
+
+impl Shaping<'_> {
+    /// The front of `part`, whose subtree is eliminated from place `start` on.
+    fn shape(&self, part: &Part, start: usize) -> Result<Shape> {
+        self.monitor.check()?;
+        let (pivots, total) = (part.len, part.total());
+        let halves = match part.halves.as_slice() {
+            [left, right] => {
+                let make_left = || self.shape(left, start);
+                let make_right = || self.shape(right, start + left.total());
+                let (left, right) = fork(total, make_left, make_right);
+                vec![left?, right?]
+            }
+            _ => Vec::new(),
+        };
+        let end = (start + total) as u32;
+        let mut boundary: Vec<u32> = Vec::new();
+        halves.iter().for_each(|half| boundary.extend(half.boundary.iter().filter(|&&q| q >= end)));
+        for &i in &self.order[start + part.below..start + total] {
+            let places = self.matrix.row(i as usize).map(|(j, _)| self.place[j]);
+            boundary.extend(places.filter(|&q| q >= end));
         }
-        _ => Vec::new(),
-    };
-    let end = (start + total) as u32;
-    let mut boundary: Vec<u32> =
-        halves.iter().flat_map(|h| &h.boundary).copied().filter(|&q| q >= end).collect();
-    for &i in &order[start + part.below..start + total] {
-        boundary.extend(matrix.row(i as usize).map(|(j, _)| place[j]).filter(|&q| q >= end));
+        boundary.sort_unstable();
+        boundary.dedup();
+        Ok(Shape { pivots, total, boundary, halves })
     }
-    boundary.sort_unstable();
-    boundary.dedup();
-    Shape { pivots, total, boundary, halves }
+}
+
+/// Both results; in parallel if there are enough unknowns.
+fn fork<A: Send, B: Send>(
+    unknowns: usize,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if unknowns < FEW { (a(), b()) } else { rayon::join(a, b) }
 }
 
 /// L with P (M + shift) P' = L L', P the order of elimination.
@@ -176,6 +197,8 @@ struct Task<'t> {
     plan: &'t Plan,
     shift: f64,
     monitor: &'t dyn Monitor,
+    done: AtomicUsize,
+    all: usize,
 }
 
 impl Factor {
@@ -186,7 +209,8 @@ impl Factor {
         shift: f64,
         monitor: &dyn Monitor,
     ) -> std::result::Result<Factor, Failure> {
-        let task = Task { matrix, plan, shift, monitor };
+        let all = plan.products() as usize;
+        let task = Task { matrix, plan, shift, monitor, done: AtomicUsize::new(0), all };
         let (root, _) = task.front(&plan.root, 0, &[])?;
         Ok(Factor { order: plan.order.clone(), root })
     }
@@ -229,6 +253,9 @@ impl Task<'_> {
         eliminate(&mut lower, p, self.monitor)?;
         pass_on(&lower[p * p..], p, &mut rest, self.monitor)?;
         let into = positions(&shape.boundary, above);
+        let own = shape.products() as usize;
+        let before = self.done.fetch_add(own, Ordering::Relaxed);
+        self.monitor.progress("factor", (before + own).min(self.all), self.all);
         Ok((Front { pivots: p, total: shape.total, into, lower, halves: kept }, rest))
     }
 
@@ -268,12 +295,12 @@ impl Task<'_> {
     }
 }
 
-/// Zeros, or an error if there is no memory for them.
+/// Zeros, or an error if there is no memory for them. They are touched when they are first used, by all threads.
 fn zeros(len: usize) -> Result<Vec<f64>> {
-    let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: 8 * len })?;
-    values.resize(len, 0.0);
-    Ok(values)
+    Vec::<f64>::new()
+        .try_reserve_exact(len)
+        .map_err(|_| Error::OutOfMemory { bytes: size_of::<f64>() * len })?;
+    Ok(vec![0.0; len])
 }
 
 /// Where `members` stand in `places`; both increase.
@@ -462,11 +489,8 @@ impl Front {
     fn forward_halves(&self, below: &mut [Row], monitor: &dyn Monitor) -> Result<Vec<Vec<Row>>> {
         let [left, right] = self.halves.as_slice() else { return Ok(Vec::new()) };
         let (x_left, x_right) = below.split_at_mut(left.total);
-        let (of_left, of_right) = if self.total < FEW {
-            (left.forward(x_left, monitor), right.forward(x_right, monitor))
-        } else {
-            rayon::join(|| left.forward(x_left, monitor), || right.forward(x_right, monitor))
-        };
+        let (of_left, of_right) =
+            fork(self.total, || left.forward(x_left, monitor), || right.forward(x_right, monitor));
         Ok(vec![of_left?, of_right?])
     }
 
@@ -494,11 +518,8 @@ impl Front {
         };
         let [left, right] = self.halves.as_slice() else { return Ok(()) };
         let (x_left, x_right) = below.split_at_mut(left.total);
-        if self.total < FEW {
-            left.backward(x_left, &gather(left), monitor)?;
-            return right.backward(x_right, &gather(right), monitor);
-        }
-        let (of_left, of_right) = rayon::join(
+        let (of_left, of_right) = fork(
+            self.total,
             || left.backward(x_left, &gather(left), monitor),
             || right.backward(x_right, &gather(right), monitor),
         );

@@ -52,6 +52,7 @@ impl Krylov<'_> {
                 .map(|c| (values[c], length(&rest, &vectors[(c + 1) * size - SIDES..(c + 1) * size])))
                 .collect();
             let enough = (self.enough)(&pairs);
+            monitor.progress("eigenvectors", basis.len().min(self.steps), self.steps);
             let blocks = self.keep.div_ceil(SIDES);
             if basis.len() >= blocks && (enough || basis.len() >= self.steps) {
                 let vectors = (0..blocks).map(|b| combine(&basis, &vectors, b * SIDES)).collect();

@@ -21,6 +21,9 @@ const LEAF: usize = 48;
 /// Each half holds at least this share of the points.
 const SMALLEST: f64 = 0.2;
 
+/// Points that are visited between two looks at the monitor.
+const STRETCH: usize = 1 << 15;
+
 /// Below as many points, halves are not worth a second thread.
 const FEW: usize = 2048;
 
@@ -91,14 +94,14 @@ impl Graph {
     fn dissect(self, monitor: &dyn Monitor) -> Result<(Part, Vec<u32>)> {
         monitor.check()?;
         let n = self.len();
-        let sides = if n <= LEAF { None } else { self.cut() };
+        let sides = if n <= LEAF { None } else { self.cut(monitor)? };
         let Some(sides) = sides else {
             return Ok((Part { len: n, below: 0, halves: Vec::new() }, self.names));
         };
         let separator: Vec<u32> =
             (0..n).filter(|&i| sides[i] == Side::Between).map(|i| self.names[i]).collect();
-        let left = self.part(&sides, Side::Left);
-        let right = self.part(&sides, Side::Right);
+        let left = self.part(&sides, Side::Left, monitor)?;
+        let right = self.part(&sides, Side::Right, monitor)?;
         drop((self, sides));
         let (left, right) = if n < FEW {
             (left.dissect(monitor), right.dissect(monitor))
@@ -113,7 +116,7 @@ impl Graph {
     }
 
     /// The points of one side with the edges among them.
-    fn part(&self, sides: &[Side], side: Side) -> Graph {
+    fn part(&self, sides: &[Side], side: Side, monitor: &dyn Monitor) -> Result<Graph> {
         let mut number = vec![UNSEEN; self.len()];
         let mut names = Vec::new();
         for i in 0..self.len() {
@@ -127,34 +130,32 @@ impl Graph {
         for i in (0..self.len()).filter(|&i| sides[i] == side) {
             neighbors.extend(self.of(i).iter().map(|&j| number[j as usize]).filter(|&j| j != UNSEEN));
             ends.push(neighbors.len());
+            ask(ends.len(), monitor)?;
         }
-        Graph { names, ends, neighbors }
+        Ok(Graph { names, ends, neighbors })
     }
 
     /// Where every point falls, or nothing if no cut leaves two halves.
-    fn cut(&self) -> Option<Vec<Side>> {
-        let (first, _) = self.walk(0);
+    fn cut(&self, monitor: &dyn Monitor) -> Result<Option<Vec<Side>>> {
+        let (first, _) = self.walk(0, monitor)?;
         if first.len() < self.len() {
-            return Some(self.gather_components());
+            return self.gather_components(monitor).map(Some);
         }
-        let (order, from) = self.walk(*first.last()? as usize);
-        let (_, to) = self.walk(*order.last()? as usize);
+        let (order, from) = self.walk(first[first.len() - 1] as usize, monitor)?;
+        let (_, to) = self.walk(order[order.len() - 1] as usize, monitor)?;
         let line = sorted_by(&order, |i| from[i] as i64 - to[i] as i64);
-        let (place, last) = self.places(&line);
-        let at = self.best_prefix(&place, &last)?;
-        Some(
-            (0..self.len())
-                .map(|i| match (place[i] < at, last[i] < at) {
-                    (false, _) => Side::Right,
-                    (true, true) => Side::Left,
-                    (true, false) => Side::Between,
-                })
-                .collect(),
-        )
+        let (place, last) = self.places(&line, monitor)?;
+        let side = |i: usize, at: u32| match (place[i] < at, last[i] < at) {
+            (false, _) => Side::Right,
+            (true, true) => Side::Left,
+            (true, false) => Side::Between,
+        };
+        let at = self.best_prefix(&place, &last);
+        Ok(at.map(|at| (0..self.len()).map(|i| side(i, at)).collect()))
     }
 
     /// Points by their distance from `start`, as far as they can be reached, and all distances.
-    fn walk(&self, start: usize) -> (Vec<u32>, Vec<u32>) {
+    fn walk(&self, start: usize, monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut distance = vec![UNSEEN; self.len()];
         let mut queue = Vec::with_capacity(self.len());
         distance[start] = 0;
@@ -163,6 +164,7 @@ impl Graph {
         while head < queue.len() {
             let i = queue[head] as usize;
             head += 1;
+            ask(head, monitor)?;
             for &j in self.of(i) {
                 if distance[j as usize] == UNSEEN {
                     distance[j as usize] = distance[i] + 1;
@@ -170,19 +172,21 @@ impl Graph {
                 }
             }
         }
-        (queue, distance)
+        Ok((queue, distance))
     }
 
     /// Where every point stands in `line`, and its last neighbour.
-    fn places(&self, line: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    fn places(&self, line: &[u32], monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut place = vec![0; self.len()];
         for (p, &i) in line.iter().enumerate() {
             place[i as usize] = p as u32;
         }
-        let last = (0..self.len())
-            .map(|i| self.of(i).iter().fold(place[i], |l, &j| l.max(place[j as usize])))
-            .collect();
-        (place, last)
+        let mut last = Vec::with_capacity(self.len());
+        for i in 0..self.len() {
+            ask(i, monitor)?;
+            last.push(self.of(i).iter().fold(place[i], |l, &j| l.max(place[j as usize])));
+        }
+        Ok((place, last))
     }
 
     /// How long the prefix is that is cut off with the smallest separator for the smaller half.
@@ -212,8 +216,8 @@ impl Graph {
     }
 
     /// Two sides of whole components, the largest against all others as long as it is the larger side.
-    fn gather_components(&self) -> Vec<Side> {
-        let (label, sizes) = self.components();
+    fn gather_components(&self, monitor: &dyn Monitor) -> Result<Vec<Side>> {
+        let (label, sizes) = self.components(monitor)?;
         let mut largest_first: Vec<usize> = (0..sizes.len()).collect();
         largest_first.sort_by_key(|&c| std::cmp::Reverse(sizes[c]));
         let mut side = vec![Side::Right; sizes.len()];
@@ -224,11 +228,11 @@ impl Graph {
                 left += sizes[c];
             }
         }
-        label.iter().map(|&c| side[c as usize]).collect()
+        Ok(label.iter().map(|&c| side[c as usize]).collect())
     }
 
     /// The component of every point, and how many points each has.
-    fn components(&self) -> (Vec<u32>, Vec<usize>) {
+    fn components(&self, monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<usize>)> {
         let mut label = vec![UNSEEN; self.len()];
         let mut sizes = Vec::new();
         let mut stack = Vec::new();
@@ -242,6 +246,7 @@ impl Graph {
             let mut size = 0;
             while let Some(i) = stack.pop() {
                 size += 1;
+                ask(size, monitor)?;
                 for &j in self.of(i as usize) {
                     if label[j as usize] == UNSEEN {
                         label[j as usize] = c;
@@ -251,8 +256,13 @@ impl Graph {
             }
             sizes.push(size);
         }
-        (label, sizes)
+        Ok((label, sizes))
     }
+}
+
+/// Looks at the monitor once for every stretch of points.
+fn ask(visited: usize, monitor: &dyn Monitor) -> Result<()> {
+    if visited % STRETCH == 0 { monitor.check() } else { Ok(()) }
 }
 
 /// `items` by increasing key; what is equal stays in order.
