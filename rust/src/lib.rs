@@ -10,6 +10,7 @@
 //! | [`charts`] | what a neighbourhood looks like |
 //! | [`measure`] | how faithful an embedding is |
 //! | [`embed`] | embeddings, and what follows from one |
+//! | [`spectral`] | smallest eigenvectors of alignment matrices |
 //! | [`synthetic`] | data with true coordinates |
 //! | [`linalg`] | small dense kernels |
 //! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use super::block::{Block, add_product, combine, gram, orthonormalize};
 use super::factor::{Factor, Failure, Plan, Row, SIDES};
-use super::krylov::{Krylov, zeros};
+use super::krylov::Krylov;
 use super::sparse::Sparse;
 use crate::error::{Error, Result};
 use crate::linalg::symmetric_eigen;
@@ -60,6 +60,9 @@ const SMALL: f64 = 1e-9;
 
 /// From so many products for each entry of the matrix on, a factor takes longer than polynomials of data that fill it.
 const DEAR: f64 = 1e5;
+
+/// By how much a symmetric matrix may differ from its transpose, as a share of |M|: rounding.
+const ASYMMETRY: f64 = 1e-10;
 
 const STAGE: &str = "eigenvectors";
 
@@ -269,6 +272,14 @@ impl Kernel {
     }
 }
 
+/// Normal numbers.
+fn random(n: usize, seed: u64, stage: &'static str) -> Block {
+    let mut stream = rng::stream(seed, stage, 0);
+    let mut block = vec![[0.0; SIDES]; n];
+    block.iter_mut().flatten().for_each(|v| *v = rng::normal(&mut stream));
+    block
+}
+
 struct Task<'t> {
     matrix: Sparse<'t>,
     kernel: Kernel,
@@ -280,6 +291,18 @@ struct Task<'t> {
 }
 
 impl Task<'_> {
+    /// Holds x' M y against y' M x for random vectors. Cost: one product with eight vectors.
+    fn check_symmetry(&self, seed: u64) -> Result<()> {
+        let block = random(self.matrix.len(), seed, "symmetry");
+        let product = gram(&block, &self.matrix_times(&block)?);
+        let pairs = (0..SIDES).flat_map(|r| (0..r).map(move |c| (r, c)));
+        let difference = pairs.map(|(r, c)| (product[r][c] - product[c][r]).abs()).fold(0.0, f64::max);
+        if difference > ASYMMETRY * self.norm * (self.matrix.len() as f64).sqrt() {
+            return Err(Error::Asymmetric { difference, norm: self.norm });
+        }
+        Ok(())
+    }
+
     /// All eigenvalues of the matrix with its null space moved out of the way.
     fn dense(&self) -> Result<Spectrum> {
         self.monitor.check()?;
@@ -383,9 +406,7 @@ impl Task<'_> {
 
     /// Random numbers outside the null space.
     fn start(&self, seed: u64) -> Block {
-        let mut stream = rng::stream(seed, STAGE, 0);
-        let mut block = zeros(self.matrix.len());
-        block.iter_mut().flatten().for_each(|v| *v = rng::normal(&mut stream));
+        let mut block = random(self.matrix.len(), seed, STAGE);
         self.kernel.remove(&mut block);
         block
     }

@@ -1,7 +1,7 @@
 //! The largest eigenvalues of a symmetric operator from a block Krylov space (Golub & Underwood 1977), with full
 //! orthogonalisation: nothing is lost, and a few steps suffice where the operator is an inverse.
 
-use super::block::{Block, ZERO, add_square, combine, gram, orthonormalize, project};
+use super::block::{Block, Square, add_square, combine, gram, orthonormalize, project};
 use super::factor::SIDES;
 use crate::error::Result;
 use crate::linalg::symmetric_eigen;
@@ -67,7 +67,7 @@ impl Krylov<'_> {
 }
 
 /// Eigenvalues and eigenvectors of the operator on the space, from the largest down.
-fn ritz(columns: &[Vec<super::block::Square>]) -> (Vec<f64>, Vec<f64>) {
+fn ritz(columns: &[Vec<Square>]) -> (Vec<f64>, Vec<f64>) {
     let size = columns.len() * SIDES;
     let mut matrix = vec![0.0; size * size];
     for (j, column) in columns.iter().enumerate() {
@@ -87,7 +87,7 @@ fn ritz(columns: &[Vec<super::block::Square>]) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The length of a combination of columns with this product.
-fn length(product: &super::block::Square, by: &[f64]) -> f64 {
+fn length(product: &Square, by: &[f64]) -> f64 {
     let mut sum = 0.0;
     for i in 0..SIDES {
         for j in 0..SIDES {
@@ -95,9 +95,4 @@ fn length(product: &super::block::Square, by: &[f64]) -> f64 {
         }
     }
     sum.max(0.0).sqrt()
-}
-
-/// A block of zeros.
-pub fn zeros(n: usize) -> Block {
-    vec![ZERO[0]; n]
 }
