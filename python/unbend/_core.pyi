@@ -25,6 +25,7 @@ __all__ = [
     "Triangle",
     "asim",
     "asim_all",
+    "bottom",
     "carry",
     "charts",
     "check_graph",
@@ -221,6 +222,19 @@ class Triangle:
 def spread(x: _Matrix, graph: _Graph, n_jobs: int) -> _Array: ...
 def tangent_scale(x: _Matrix, graph: _Graph, n_components: int, seed: int, n_jobs: int) -> int | None: ...
 def is_matrix(array: Any) -> bool: ...
+def bottom(
+    indptr: _Pointer,
+    indices: _Indices,
+    data: _Array,
+    n_vectors: int,
+    constants: bool,
+    labels: _Indices | None,
+    degrees: _Array | None,
+    memory: int | None,
+    seed: int,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> dict[str, Any]: ...
 def nearest(
     x: _Matrix, k: int, method: str, n_jobs: int, progress: _Progress | None = None
 ) -> tuple[_Pointer | None, _Indices, _Array]: ...

@@ -172,6 +172,24 @@ pub enum Error {
         /// What is accepted.
         needed: &'static str,
     },
+    /// A matrix that should be symmetric.
+    #[error(
+        "the matrix is not symmetric: x' M y and y' M x differ by {difference:e}, with rows of size {norm:e}"
+    )]
+    Asymmetric {
+        /// For random x and y.
+        difference: f64,
+        /// The largest sum of absolute entries in a row.
+        norm: f64,
+    },
+    /// A matrix that should have no negative eigenvalues.
+    #[error(
+        "the matrix is not positive semidefinite: not even with {shift:e} of its norm added to the diagonal"
+    )]
+    Indefinite {
+        /// The largest shift tried, as a share of the norm.
+        shift: f64,
+    },
     /// The results do not fit into memory.
     #[error("{bytes} bytes for the result are more than there is memory")]
     OutOfMemory {

@@ -10,7 +10,7 @@
 //! | [`charts`] | what a neighbourhood looks like |
 //! | [`measure`] | how faithful an embedding is |
 //! | [`embed`] | embeddings, and what follows from one |
-//! | [`spectral`] | the local weights of LLE, MLLE, LTSA, HLLE, LEM and DFM |
+//! | [`spectral`] | the local weights of LLE, MLLE, LTSA, HLLE, LEM and DFM, and the eigenvectors they embed by |
 //! | [`synthetic`] | data with true coordinates |
 //! | [`linalg`] | small dense kernels |
 //! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |

@@ -7,6 +7,7 @@ mod align;
 mod anneal;
 mod asim;
 mod assemble;
+mod bottom;
 mod charts;
 mod clouds;
 mod embed;

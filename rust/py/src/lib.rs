@@ -4,6 +4,7 @@
 
 mod align;
 mod array;
+mod bottom;
 mod charts;
 mod embed;
 mod error;
@@ -26,6 +27,8 @@ mod _core {
     use crate::align::{Alignment, Net, tangent_scale};
     #[pymodule_export]
     use crate::array::is_matrix;
+    #[pymodule_export]
+    use crate::bottom::bottom;
     #[pymodule_export]
     use crate::charts::charts_py;
     #[pymodule_export]
