@@ -17,23 +17,41 @@ from .refine import Refinement, RefinementInterrupted, refine
 
 if TYPE_CHECKING:
     from .align import NotFlatWarning, ProcrustesAlignment
+    from .bottom import GapWarning
     from .embed import DisconnectedWarning, GreedyProcrustes
     from .isomap import Isomap
     from .linear import PCA, DistortionWarning, RandomProjection
     from .models import load
     from .scaling import ClassicalScaling, NotEuclideanWarning
+    from .spectral import (
+        LTSA,
+        CollapsedWarning,
+        DiffusionMaps,
+        HessianLLE,
+        LaplacianEigenmaps,
+        LocallyLinearEmbedding,
+        ModifiedLLE,
+    )
 
 __version__ = version("unbend")
 
 __all__ = [
     "Charts",
     "ClassicalScaling",
+    "CollapsedWarning",
     "Comparison",
+    "DiffusionMaps",
     "DisconnectedWarning",
     "DistortionWarning",
     "Faithfulness",
+    "GapWarning",
     "GreedyProcrustes",
+    "HessianLLE",
     "Isomap",
+    "LTSA",
+    "LaplacianEigenmaps",
+    "LocallyLinearEmbedding",
+    "ModifiedLLE",
     "Neighborhoods",
     "NotEuclideanWarning",
     "NotFlatWarning",
@@ -64,10 +82,18 @@ __all__ = [
 # Estimators need scikit-learn, which takes longer to import than everything else together.
 _LATER = {
     "ClassicalScaling": "scaling",
+    "CollapsedWarning": "spectral",
+    "DiffusionMaps": "spectral",
     "DisconnectedWarning": "embed",
     "DistortionWarning": "linear",
+    "GapWarning": "bottom",
     "GreedyProcrustes": "embed",
+    "HessianLLE": "spectral",
     "Isomap": "isomap",
+    "LTSA": "spectral",
+    "LaplacianEigenmaps": "spectral",
+    "LocallyLinearEmbedding": "spectral",
+    "ModifiedLLE": "spectral",
     "NotEuclideanWarning": "scaling",
     "NotFlatWarning": "align",
     "PCA": "linear",

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LinearPlan", "PathsPlan", "Plan", "Stages", "available", "check"]
+__all__ = ["LinearPlan", "PathsPlan", "Plan", "SpectralPlan", "Stages", "available", "check"]
 
 REAL, INDEX, POINTER = 8, 4, 8
 """Bytes of a float64, a u32 and an i64."""
@@ -274,6 +274,30 @@ class PathsPlan(Plan):
             return {"vectors": LANCZOS_VECTORS * REAL * self.n}
         block = SCALED_AT_ONCE * (REAL + SINGLE)
         return {"distances between landmarks": 4 * REAL * self.landmarks**2, "block of distances": block}
+
+
+@dataclass(frozen=True)
+class SpectralPlan(Plan):
+    """The sizes of a fit that ends with the eigenvectors of a sparse matrix.
+
+    What the factor of the matrix takes is not known before: the solver looks for it, and does without if it
+    does not fit.
+
+    Examples
+    --------
+    >>> SpectralPlan(n=100_000, q=3, d=2, k=12).peak() > 50e6
+    True
+    """
+
+    def _between(self) -> dict[str, dict[str, int]]:
+        # Half of the points of neighbours' neighbourhoods are beyond one's own.
+        entries = 3 * self.n * (self.k + 1)
+        held = {"weights": REAL * self.d * self.n * (self.k + 1), "matrix": (REAL + INDEX) * entries}
+        vectors = {"vectors": 8 * (self.d + 8) * REAL * self.n}
+        return {
+            "matrix": self._graph() | held,
+            "eigenvectors": self._graph() | held | vectors,
+        }
 
 
 @dataclass(frozen=True)

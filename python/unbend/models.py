@@ -313,8 +313,19 @@ def _classes() -> dict[str, Any]:
     from .isomap import Isomap
     from .linear import PCA, RandomProjection
     from .scaling import ClassicalScaling
+    from .spectral import (
+        LTSA,
+        DiffusionMaps,
+        HessianLLE,
+        LaplacianEigenmaps,
+        LocallyLinearEmbedding,
+        ModifiedLLE,
+    )
 
-    kinds = (GreedyProcrustes, ProcrustesAlignment, Isomap, ClassicalScaling, PCA, RandomProjection)
+    kinds = (
+        *(GreedyProcrustes, ProcrustesAlignment, Isomap, ClassicalScaling, PCA, RandomProjection),
+        *(LocallyLinearEmbedding, ModifiedLLE, LTSA, HessianLLE, LaplacianEigenmaps, DiffusionMaps),
+    )
     return {kind.__name__: kind for kind in kinds}
 
 

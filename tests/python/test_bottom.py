@@ -140,7 +140,13 @@ def test_any_kind_of_matrix():
     bits = bottom(matrix, 2).vectors.tobytes()
     stored = matrix.copy()
     stored.data.flags.writeable = False
-    for same in (matrix.tocsc(), matrix.tocoo(), matrix.toarray(), np.asfortranarray(matrix.toarray()), stored):
+    for same in (
+        matrix.tocsc(),
+        matrix.tocoo(),
+        matrix.toarray(),
+        np.asfortranarray(matrix.toarray()),
+        stored,
+    ):
         assert bottom(same, 2).vectors.tobytes() == bits
 
 
@@ -196,5 +202,7 @@ CTRL_C = textwrap.dedent("""
 @pytest.mark.parametrize("after", [0.5, 3.0])
 def test_ctrl_c(after):
     code = CTRL_C.format(after=after)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
     assert float(done.stdout) < 0.5  # shared machines
