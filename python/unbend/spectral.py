@@ -24,6 +24,7 @@ from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 from .reading import gather, read
 from .rectify import best_map
+from .refine import refine
 
 __all__ = [
     "CollapsedWarning",
@@ -38,6 +39,8 @@ __all__ = [
 
 BARYCENTERS = ("tikhonov", "ldr", "convex")
 KERNELS = ("window", "heat")
+RECTIFY = (False, True, "refine")
+Rectify = Literal[False, True, "refine"]
 
 
 class CollapsedWarning(UserWarning):
@@ -67,7 +70,7 @@ class _Normalized(_OnGraph):
     """Whether the constraint is weighted by the degrees of the graph (eq. 3)."""
 
     # Parameters, set by the constructor of each algorithm.
-    rectify: bool
+    rectify: Rectify
 
     # What a fit learns.
     eigenvalues_: Array
@@ -77,8 +80,7 @@ class _Normalized(_OnGraph):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.rectify, bool | np.bool_):
-            raise ValueError(f"rectify = {self.rectify!r} must be True or False")
+        check_choice(self.rectify, "rectify", RECTIFY)
 
     def _weights(self, x: Matrix, watch: Watch) -> _core.LocalWeights:
         """Return the W_i of the neighbourhoods."""
@@ -106,6 +108,8 @@ class _Normalized(_OnGraph):
             embedding = task.embed()
         self.eigenvalues_ = np.array(task.trace[0]["eigenvalues"])
         self.maps_ = self._rectified(x, embedding, watch) if self.rectify else None
+        if self.rectify == "refine":
+            embedding = self._refined(x, embedding, watch)
         return embedding, {"components": task.trace}
 
     def _rectified(self, x: Matrix, embedding: Array, watch: Watch) -> Array:
@@ -122,6 +126,11 @@ class _Normalized(_OnGraph):
             for piece, matrix in zip(pieces, maps, strict=True):
                 embedding[piece] = embedding[piece] @ matrix
         return np.array(maps).reshape(-1, d, d)
+
+    def _refined(self, x: Matrix, embedding: Array, watch: Watch) -> Array:
+        with watch.stage("refine"):
+            graph = self.neighborhoods_
+            return refine(x, embedding, neighborhoods=graph, n_jobs=self.n_jobs, _watch=watch).embedding
 
     def _part(self, piece: Indices) -> Neighborhoods:
         """Return the neighbourhoods of a component, its points numbered anew."""
@@ -162,7 +171,7 @@ class _Normalized(_OnGraph):
         return f"of the neighbours of a point, in {what}"
 
     def _record(self) -> dict[str, Any]:
-        return {"eigenvalues": self.eigenvalues_.tolist(), "rectified": bool(self.rectify)}
+        return {"eigenvalues": self.eigenvalues_.tolist(), "rectified": self.rectify}
 
 
 @dataclass
@@ -259,10 +268,10 @@ class LocallyLinearEmbedding(_Normalized):
         or regularised, and without negative weights.
     reg : float, default 1e-3
         What is added to the diagonal of the neighbours' inner products, as a share of their trace.
-    rectify : bool, default False
+    rectify : {False, True, "refine"}
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. If a dimension was lost all the same, a
-        :class:`CollapsedWarning` says so.
+        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
+        a dimension was lost, a :class:`CollapsedWarning` says so.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -319,7 +328,7 @@ class LocallyLinearEmbedding(_Normalized):
         *,
         weights: Literal["tikhonov", "ldr", "convex"] = "tikhonov",
         reg: float = 1e-3,
-        rectify: bool = False,
+        rectify: Rectify = False,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -372,10 +381,10 @@ class ModifiedLLE(_Normalized):
     reg : float, default 1e-3
         gamma of eq. 2.3: what is added to the diagonal of the neighbours' inner products, as a share of
         their trace.
-    rectify : bool, default False
+    rectify : {False, True, "refine"}
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. If a dimension was lost all the same, a
-        :class:`CollapsedWarning` says so.
+        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
+        a dimension was lost, a :class:`CollapsedWarning` says so.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -432,7 +441,7 @@ class ModifiedLLE(_Normalized):
         n_neighbors: int | None = None,
         *,
         reg: float = 1e-3,
-        rectify: bool = False,
+        rectify: Rectify = False,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -481,10 +490,10 @@ class LTSA(_Normalized):
         How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
     include_self : bool, default True
         Whether a point belongs to its own neighbourhood, as in the paper; for scikit-learn it does not.
-    rectify : bool, default False
+    rectify : {False, True, "refine"}
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. If a dimension was lost all the same, a
-        :class:`CollapsedWarning` says so.
+        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
+        a dimension was lost, a :class:`CollapsedWarning` says so.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -541,7 +550,7 @@ class LTSA(_Normalized):
         n_neighbors: int | None = None,
         *,
         include_self: bool = True,
-        rectify: bool = False,
+        rectify: Rectify = False,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -591,10 +600,10 @@ class HessianLLE(_Normalized):
         How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
     include_self : bool, default False
         Whether a point belongs to its own neighbourhood; for the paper and scikit-learn not.
-    rectify : bool, default False
+    rectify : {False, True, "refine"}
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. If a dimension was lost all the same, a
-        :class:`CollapsedWarning` says so.
+        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
+        a dimension was lost, a :class:`CollapsedWarning` says so.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -651,7 +660,7 @@ class HessianLLE(_Normalized):
         n_neighbors: int | None = None,
         *,
         include_self: bool = False,
-        rectify: bool = False,
+        rectify: Rectify = False,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -703,10 +712,10 @@ class LaplacianEigenmaps(_Normalized):
         The weight of an edge: 1, or exp(-distance^2 / eps).
     eps : float, optional
         Of the heat kernel; by default the median squared distance of the last neighbour.
-    rectify : bool, default False
+    rectify : {False, True, "refine"}
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. If a dimension was lost all the same, a
-        :class:`CollapsedWarning` says so.
+        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
+        a dimension was lost, a :class:`CollapsedWarning` says so.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -766,7 +775,7 @@ class LaplacianEigenmaps(_Normalized):
         *,
         kernel: Literal["window", "heat"] = "window",
         eps: float | None = None,
-        rectify: bool = False,
+        rectify: Rectify = False,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -825,10 +834,10 @@ class DiffusionMaps(_Normalized):
     time : float, default 1.0
         How many steps a walk takes: coordinate p is multiplied by lambda_p^time, lambda_p being the
         eigenvalue of the walk.
-    rectify : bool, default False
+    rectify : {False, True, "refine"}
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. If a dimension was lost all the same, a
-        :class:`CollapsedWarning` says so.
+        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
+        a dimension was lost, a :class:`CollapsedWarning` says so.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -891,7 +900,7 @@ class DiffusionMaps(_Normalized):
         kernel: Literal["window", "heat"] = "heat",
         eps: float | None = None,
         time: float = 1.0,
-        rectify: bool = False,
+        rectify: Rectify = False,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,

@@ -16,9 +16,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 # Some data are no surface, and a plane is too little for random projections.
-pytestmark = pytest.mark.filterwarnings("ignore::unbend.NotFlatWarning", "ignore::unbend.DistortionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::unbend.NotFlatWarning",
+    "ignore::unbend.DistortionWarning",
+    "ignore::unbend.CollapsedWarning",
+    "ignore::unbend.GapWarning",
+)
 
-GRAPHS = [ub.GreedyProcrustes, ub.ProcrustesAlignment, ub.Isomap]
+NORMALIZED = [
+    ub.LocallyLinearEmbedding,
+    ub.ModifiedLLE,
+    ub.LTSA,
+    ub.HessianLLE,
+    ub.LaplacianEigenmaps,
+    ub.DiffusionMaps,
+]
+GRAPHS = [ub.GreedyProcrustes, ub.ProcrustesAlignment, ub.Isomap, *NORMALIZED]
 LINEAR = [ub.ClassicalScaling, ub.PCA, ub.RandomProjection]
 ESTIMATORS = GRAPHS + LINEAR
 FREE = np.random.default_rng(0).normal(size=(80, 4))
@@ -42,6 +55,8 @@ def signature(kind):
     "ignore::unbend.NotFlatWarning",
     "ignore::unbend.NotEuclideanWarning",
     "ignore::unbend.DistortionWarning",
+    "ignore::unbend.CollapsedWarning",
+    "ignore::unbend.GapWarning",
 )
 @parametrize_with_checks(
     [
@@ -54,6 +69,17 @@ def signature(kind):
         ub.Isomap(n_neighbors=5, n_landmarks=12, random_state=0),
         ub.Isomap(n_neighbors=5, conformal=True),
         ub.Isomap(radius=2.0),
+        ub.LocallyLinearEmbedding(),
+        ub.LocallyLinearEmbedding(n_components=1, n_neighbors=5, weights="ldr", rectify=True),
+        ub.LocallyLinearEmbedding(weights="convex", rectify="refine"),
+        ub.ModifiedLLE(),
+        ub.LTSA(),
+        ub.LTSA(include_self=False, rectify=True),
+        ub.HessianLLE(),
+        ub.LaplacianEigenmaps(),
+        ub.LaplacianEigenmaps(kernel="heat", eps=1.0),
+        ub.DiffusionMaps(),
+        ub.DiffusionMaps(alpha=0.5, time=2.0),
         ub.ClassicalScaling(),
         ub.ClassicalScaling(n_landmarks=12, random_state=0),
         ub.ClassicalScaling(metric="precomputed"),
@@ -173,7 +199,7 @@ def test_nothing_works_before_fit(kind, method):
 
 @every_graph
 def test_small_data_with_the_default_number_of_neighbours(kind):
-    embedded = kind(random_state=0).fit(FREE[:7])
+    embedded = quick(kind, n_neighbors=None).fit(FREE[:7])
     assert embedded.n_neighbors_ == 6
     with pytest.raises(ValueError, match="n_neighbors = 12 needs at least 13 points, got n_samples = 7"):
         kind(n_neighbors=12).fit(FREE[:7])

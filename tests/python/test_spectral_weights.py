@@ -126,7 +126,7 @@ def mlle_twins(x, nb, d, reg=1e-3):
     twins, sizes = [], []
     for values, vectors in parts:
         k = len(values)
-        s = max(s for s in range(1, k - d + 1) if values[k - s :].sum() < eta * values[: k - s].sum())
+        s = max(s for s in range(1, k) if values[k - s :].sum() < eta * values[: k - s].sum())
         w = vectors @ ((vectors.T @ np.ones(k)) / (values + reg * values.sum()))
         v = vectors[:, k - s :]
         alpha = np.linalg.norm(v.sum(axis=0)) / np.sqrt(s)

@@ -68,7 +68,7 @@ pub fn mlle(
     places.push(0);
     for (i, spectrum) in spectra.chunks_exact(width).enumerate() {
         let k = graph.of(i).len();
-        places.push(places[i] + (large(spectrum, k, d, eta) + 2) * k);
+        places.push(places[i] + (large(spectrum, k, eta) + 2) * k);
     }
     drop(spectra);
     let state = || (Local::default(), Tangent::default());
@@ -105,10 +105,13 @@ fn ratio(spectrum: &[f64], r: usize) -> Option<f64> {
 }
 
 /// r = k - s_i of eq. 3.7, or the rank if that is lower. Eigenvalues that are zero are small whatever eta is.
-fn large(spectrum: &[f64], k: usize, d: usize, eta: f64) -> usize {
+///
+/// The paper keeps r >= d. Where it would not be, the data have fewer than d dimensions there; we leave them so, as
+/// scikit-learn does.
+fn large(spectrum: &[f64], k: usize, eta: f64) -> usize {
     let rank = spectrum.iter().filter(|value| **value > 0.0).count();
     let fits = |r: &usize| r >= &rank || ratio(spectrum, *r).is_some_and(|ratio| ratio < eta);
-    (d..k).find(fits).unwrap_or(k - 1).min(rank)
+    (1..k).find(fits).unwrap_or(k - 1).min(rank)
 }
 
 /// U, u and b of one neighbourhood.
