@@ -36,8 +36,8 @@ class Spectrum:
     Attributes
     ----------
     vectors : ndarray of shape (n, n_vectors)
-        One eigenvector a column, from the smallest value up: y' D y = 1, without D y' y = 1. The entry largest in
-        magnitude is positive, the first of several.
+        One eigenvector a column, from the smallest value up: y' D y = 1, without D y' y = 1. The entry
+        largest in magnitude is positive, the first of several.
     values : ndarray of shape (n_vectors + 1,)
         Ascending; the last is the one after those wanted. Without it if there is none.
     residuals : ndarray of shape (n_vectors + 1,)
@@ -100,8 +100,8 @@ def bottom(
     degrees : array-like of shape (n,), optional
         The diagonal of D.
     max_memory : int, optional
-        Bytes that factorisation may take; 80 % of what the machine has free by default. Beyond it, polynomials of
-        the matrix take its place, which suit data of many dimensions.
+        Bytes that factorisation may take; 80 % of what the machine has free by default. Beyond it,
+        polynomials of the matrix take its place, which suit data of many dimensions.
     random_state : int, Generator, RandomState or None, default 0
         Of the start, which leaves no trace but in the last bits.
     n_jobs : int, optional
@@ -155,7 +155,7 @@ def bottom(
 
 
 def _rows(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], Array]:
-    """Return the rows of the matrix without zeros that are stored: a pattern is symmetric if the entries are."""
+    """Return the rows without stored zeros: then the pattern is symmetric if the entries are."""
     from scipy.sparse import csr_array
 
     rows = csr_array(matrix, dtype=np.float64)

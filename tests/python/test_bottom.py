@@ -87,10 +87,12 @@ def test_components():
 
 
 def test_duplicates():
+    # three neighbours at other places only: the graph falls apart, and hundreds of values are zero
     x, _ = ub.datasets.swiss_roll(400, random_state=0)
     matrix = ltsa(np.repeat(x, 4, axis=0), 12, 2)
     values = np.linalg.eigvalsh(matrix.toarray())
-    found = bottom(matrix, 2)
+    with pytest.warns(GapWarning):
+        found = bottom(matrix, 2)
     assert np.abs(found.values - values[1:4]).max() < 1e-10 * found.norm
 
 
@@ -112,8 +114,9 @@ def test_wide_data_without_a_factor():
     assert np.abs(found.values - truth[1:4]).max() < 1e-10 * found.norm
 
 
+@pytest.mark.slow
 def test_too_little_memory_names_the_numbers():
-    x, _ = ub.datasets.swiss_roll(5000, random_state=0)
+    x, _ = ub.datasets.swiss_roll(20_000, random_state=0)
     with pytest.raises(MemoryError, match=r"the factor needs .* left residuals of"):
         bottom(ltsa(x, 12, 2), 2, max_memory=0)
 

@@ -45,6 +45,9 @@ const LOOSE: f64 = 1e-6;
 /// Residuals are not asked to be smaller than this share of |M|: rounding.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
+/// Nor are those of the inverse ever left larger than this share of a value.
+const MOST_NOISE: f64 = 1e-3;
+
 /// Residuals that keep more than this share in one step do not fall.
 const STALLED: f64 = 0.3;
 
@@ -57,6 +60,9 @@ const POLYNOMIALS: usize = 8;
 const SPACES: usize = 40;
 const FEW_SPACES: usize = 6;
 const SMALL: f64 = 1e-9;
+
+/// The gap times this takes the place of |M| where it is less: residuals then are 1e-4 of the gap.
+const GAPS: f64 = 1e5;
 
 /// From so many products for each entry of the matrix on, a factor takes longer than polynomials of data that fill it.
 const DEAR: f64 = 1e5;
@@ -150,6 +156,7 @@ pub fn bottom(
         asked: (params.n_vectors + 1).min(free),
         monitor,
     };
+    task.check_symmetry(params.seed)?;
     let mut found =
         if n <= DENSE.max(2 * (params.n_vectors + SIDES)) { task.dense()? } else { task.sparse(params)? };
     if let Some(roots) = &roots {
@@ -322,11 +329,12 @@ impl Task<'_> {
         }
         let mut values = vec![0.0; n];
         symmetric_eigen(&mut a, n, &mut values, &mut Vec::new());
+        // the null vectors are the last columns: they must not come in as rounding
+        a.truncate((n - self.kernel.dimension()) * n);
         let blocks = (0..self.asked.div_ceil(SIDES))
             .map(|b| {
-                let mut block: Block = (0..n)
-                    .map(|i| std::array::from_fn(|l| a.get((b * SIDES + l) * n + i).copied().unwrap_or(0.0)))
-                    .collect();
+                let entry = |i: usize, l: usize| a.get((b * SIDES + l) * n + i).copied().unwrap_or(0.0);
+                let mut block: Block = (0..n).map(|i| std::array::from_fn(|l| entry(i, l))).collect();
                 self.kernel.remove(&mut block);
                 block
             })
@@ -366,7 +374,9 @@ impl Task<'_> {
         let before = Cell::new(f64::INFINITY);
         let enough = |pairs: &[(f64, f64)]| self.is_enough(pairs, &before);
         let krylov = Krylov { apply: &apply, enough: &enough, keep: self.asked, steps: STEPS };
-        let found = krylov.run(self.start(params.seed), self.monitor)?;
+        let mut found = krylov.run(self.start(params.seed), self.monitor)?;
+        // once more, which takes away what rounding has left of large eigenvalues
+        found.vectors.iter_mut().try_for_each(apply)?;
         drop(factor);
         let spectrum = self.finish(found.vectors, Solver::Factor)?;
         Ok(Spectrum { shift: shift / self.norm, steps: found.steps, converged: found.enough, ..spectrum })
@@ -381,7 +391,7 @@ impl Task<'_> {
         let excess = |floor: f64| {
             let shares = pairs[..self.asked].iter().enumerate().map(|(c, &(value, residual))| {
                 let share = if c < self.wanted { TOLERANCE } else { LOOSE };
-                residual / (value * share.max(floor * self.norm * value))
+                residual / (value * share.max((floor * self.norm * value).min(MOST_NOISE)))
             });
             shares.fold(0.0, f64::max)
         };
@@ -426,7 +436,10 @@ impl Task<'_> {
             products += found.steps * degree;
             let (values, vectors, residuals) = self.separate(found.vectors)?;
             let worst = residuals[..self.wanted].iter().fold(0.0, |w: f64, &r| w.max(r));
-            let converged = worst <= SMALL * self.norm;
+            let gap = values[self.asked - 1] - values[self.wanted - 1];
+            let small =
+                if self.asked > self.wanted { SMALL * self.norm.min(gap * GAPS) } else { SMALL * self.norm };
+            let converged = worst <= small.max(1e3 * f64::EPSILON * self.norm);
             round += 1;
             self.monitor.progress(STAGE, round, spaces);
             if converged || round >= spaces {
