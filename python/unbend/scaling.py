@@ -106,6 +106,8 @@ def scale(
     [1.0, 2.0]
     """
     means = times(np.ones(n)) / n
+    if not means.any():
+        return Scaled(np.zeros(d), np.zeros((n, d)), means, np.zeros((n, d)))
     if n <= max(DENSE, 3 * d):
         values, vectors = _whole(squares(), means, d)
     else:
@@ -358,7 +360,7 @@ class ClassicalScaling(_Linear):
 
     def _warn_of_negative(self) -> None:
         least, lowest = self.eigenvalues_[self.n_components - 1], self.eigenvalues_[-1]
-        if lowest < 0 and -lowest >= least:
+        if -lowest >= max(least, NEGLIGIBLE * self.eigenvalues_[0]) > 0:
             used = f"{least:.3g}, of the largest {self.eigenvalues_[0]:.3g}"
             warnings.warn(
                 f"the distances are not Euclidean: the lowest eigenvalue is {lowest:.3g}, in size more than "
