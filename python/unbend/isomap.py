@@ -104,7 +104,7 @@ class Isomap(_OnGraph):
         M(i) for each point, if `conformal`.
     trace_ : dict
         "components": of each that was scaled, the largest first, its "eigenvalues" in squared units of the
-        data, all of up to 600 landmarks and else the largest, and how many "landmarks" it has.
+        data, all of up to 300 landmarks and else the largest, and how many "landmarks" it has.
     timings_ : dict of float
         Seconds of every stage.
     X_fit_ : ndarray of shape (n, q)

@@ -22,7 +22,7 @@ __all__ = ["ClassicalScaling", "NotEuclideanWarning"]
 
 METRICS = ("euclidean", "precomputed")
 
-DENSE = 600
+DENSE = 300
 """Up to so many points the whole spectrum is found."""
 
 NEGLIGIBLE = 1e-7
@@ -219,7 +219,7 @@ class ClassicalScaling(_Linear):
     embedding_ : ndarray of shape (n, d)
         The embedding; a column of zeros where there are fewer positive eigenvalues.
     eigenvalues_ : ndarray
-        Of -1/2 H D^2 H, from the largest down. Of Euclidean data all that can be above 0; of up to 600
+        Of -1/2 H D^2 H, from the largest down. Of Euclidean data all that can be above 0; of up to 300
         distances all; of more the largest d, and last the lowest of all. Negative ones say that no points
         have these distances: where the lowest is larger in size than the least used, that one shows as
         much error as distance, and a :class:`NotEuclideanWarning` says so.

@@ -9,9 +9,12 @@ import pytest
 import sklearn.manifold
 import unbend as ub
 from scipy.spatial import procrustes
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 from unbend import scaling
 from unbend.files import FileError
+
+K = 8
+"""With 12 neighbours, rolls of less than 1,000 points are short-circuited."""
 
 
 def roll(n=800, seed=0, **options):
@@ -19,11 +22,13 @@ def roll(n=800, seed=0, **options):
 
 
 def fit(x, **options):
-    return ub.Isomap(**{"random_state": 0, **options}).fit(x)
+    return ub.Isomap(**{"n_neighbors": None if "radius" in options else K, "random_state": 0, **options}).fit(
+        x
+    )
 
 
 def peer(x, d=2, **options):
-    return sklearn.manifold.Isomap(n_components=d, **{"n_neighbors": 12, **options}).fit(x)
+    return sklearn.manifold.Isomap(n_components=d, **{"n_neighbors": K, **options}).fit(x)
 
 
 def disparity(a, b):
@@ -31,7 +36,7 @@ def disparity(a, b):
 
 
 def two_rolls():
-    return np.concatenate([roll(600)[0], roll(300, seed=1)[0] + 200])
+    return np.concatenate([roll(600)[0], roll(600, seed=1)[0] + 200])
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +78,7 @@ def test_by_radius(x):
     new = roll(100, seed=5)[0]
     both = [np.concatenate([m.embedding_, m.transform(new)]) for m in (theirs, ours)]
     assert disparity(*both) < 1e-8
-    far = ours.transform(x[:1] + [0, 100, 0])  # beyond the radius of all: joined to the nearest
+    far = ours.transform(x[:1] + np.array([0, 100, 0]))  # beyond the radius of all: joined to the nearest
     assert np.isfinite(far).all()
 
 
@@ -82,13 +87,21 @@ def test_new_points(x, options):
     new = roll(200, seed=5)[0]
     ours, theirs = fit(x, **options), peer(x)
     both = [np.concatenate([m.embedding_, m.transform(new)]) for m in (theirs, ours)]
-    assert disparity(*both) < (1e-4 if options else 1e-10)
-    errors = ours.transform(new, return_error=True)[1]
-    assert (errors > 0).all()
-    assert errors.mean() < 0.05 * pdist(ours.embedding_).mean()
+    assert disparity(*both) < (1e-3 if options else 1e-10)
 
 
-def test_a_paper_of_residual_variance(x, full):
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 80}])
+def test_errors_of_new_points(x, options):
+    new, isomap = roll(50, seed=5)[0], fit(x, **options)
+    theirs = peer(x)
+    distances, indices = theirs.nbrs_.kneighbors(new)
+    along = (distances[:, :, None] + theirs.dist_matrix_[indices]).min(axis=1)[:, isomap.landmarks_]
+    placed, errors = isomap.transform(new, return_error=True)
+    shown = cdist(placed, isomap.embedding_[isomap.landmarks_])
+    np.testing.assert_allclose(errors, np.sqrt(((along - shown) ** 2).mean(axis=1)), rtol=1e-5)
+
+
+def test_residual_variance(x, full):
     """1 - rho^2 over all pairs, from scikit-learn's matrix of distances."""
     along = peer(x).dist_matrix_[np.triu_indices(len(x), 1)]
     upper = np.triu_indices(len(x), 1)
@@ -114,7 +127,7 @@ def test_all_points_as_landmarks(x, full):
 
 
 def test_a_line_has_one_dimension():
-    t = np.sort(np.random.default_rng(0).uniform(size=200))
+    t = np.linspace(0, 1, 200)
     x = np.c_[np.cos(t), np.sin(t), t]
     for n_landmarks in (None, 20):
         isomap = fit(x, n_neighbors=4, n_landmarks=n_landmarks)
@@ -214,7 +227,7 @@ def test_damaged_models_are_refused(x, tmp_path):
 @pytest.mark.parametrize("n_landmarks", [None, 60])
 def test_pieces_are_embedded_by_themselves(n_landmarks):
     x = two_rolls()
-    with pytest.warns(ub.DisconnectedWarning, match="2 components, of 600, 300") as caught:
+    with pytest.warns(ub.DisconnectedWarning, match="2 components, of 600, 600") as caught:
         isomap = fit(x, n_landmarks=n_landmarks)
     assert caught[0].filename == __file__
     for part, alone in ((slice(0, 600), x[:600]), (slice(600, None), x[600:])):
@@ -247,16 +260,16 @@ def test_degenerate_data_give_numbers(kind, options):
         "line": np.outer(np.arange(30.0), [1, 2, 3]),
         "few": rng.normal(size=(3, 3)),
     }[kind]
-    isomap = fit(x, **options)
+    isomap = fit(x, n_neighbors=None, **options)
     assert np.isfinite(isomap.embedding_).all()
     assert np.isfinite(isomap.transform(x + 0.01)).all()
     assert 0 <= isomap.residual_variance_ <= 1
 
 
 def test_given_neighbourhoods(x, full):
-    nb = ub.neighborhoods(x, 12)
+    nb = ub.neighborhoods(x, K)
     np.testing.assert_array_equal(ub.Isomap().fit(x, neighborhoods=nb).embedding_, full.embedding_)
-    bare = ub.Neighborhoods.from_knn(nb.indices.reshape(-1, 12))
+    bare = ub.Neighborhoods.from_knn(nb.indices.reshape(-1, K))
     assert fit(x, conformal=True).spread_ == pytest.approx(
         ub.Isomap(conformal=True).fit(x, neighborhoods=bare).spread_
     )
@@ -290,7 +303,7 @@ def test_what_does_not_fit_into_memory():
     assert isomap.memory_estimate(1_000_000, 3) > 2e12
     assert ub.Isomap(n_landmarks="auto").memory_estimate(1_000_000, 3) < 4e9
     with pytest.raises(MemoryError, match="max_memory = 1000"):
-        isomap.set_params(max_memory=1000).fit(x + [[0.0], [1.0]])
+        isomap.set_params(max_memory=1000).fit(x + np.array([[0.0], [1.0]]))
 
 
 @pytest.mark.parametrize("stage", ["neighbours", "paths", "scaling"])

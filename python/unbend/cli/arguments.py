@@ -33,8 +33,8 @@ output says what is written, of the same kinds.
 _EMBED_EPILOG = f"""\
 methods:
   gp         greedy Procrustes (Goldberg & Ritov 2009): fastest
-  psa        Procrustes subspaces alignment, of the same paper: all neighbourhoods
-             at once; the better choice under noise
+  psa        Procrustes subspaces alignment, of the same paper: all
+             neighbourhoods at once; the better choice under noise
   isomap     distances along the graph (Tenenbaum et al. 2000); --landmarks auto
              beyond 20,000 points
   classical  classical scaling of Euclidean distances
