@@ -235,6 +235,8 @@ class Isomap(_OnGraph):
             paths = self._paths(x)
             self.landmark_distances_ = None
             if len(self.landmarks_) < n:
+                # Every component has enough of them, which may be more than were asked for.
+                memory.check(memory.SINGLE * len(self.landmarks_) * n, self.max_memory)
                 found = paths.distances_from(self.landmarks_, progress=watch.progress)
                 self.landmark_distances_ = found.reshape(-1, n)
         task = _Task(self, paths, watch)

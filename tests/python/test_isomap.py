@@ -302,6 +302,12 @@ def test_what_does_not_fit_into_memory():
     isomap = ub.Isomap()
     assert isomap.memory_estimate(1_000_000, 3) > 2e12
     assert ub.Isomap(n_landmarks="auto").memory_estimate(1_000_000, 3) < 4e9
+    scattered = np.random.default_rng(0).normal(size=(3000, 3)) + 1e3 * (np.arange(3000)[:, None] // 6)
+    with (
+        pytest.warns(ub.DisconnectedWarning, match="500 components"),
+        pytest.raises(MemoryError, match=r"needs about 18\.0 MB, but max_memory = 10000000"),
+    ):
+        fit(scattered, n_neighbors=5, n_landmarks=3, max_memory=1e7)
     with pytest.raises(MemoryError, match="max_memory = 1000"):
         isomap.set_params(max_memory=1000).fit(x + np.array([[0.0], [1.0]]))
 
