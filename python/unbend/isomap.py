@@ -104,7 +104,7 @@ class Isomap(_OnGraph):
         M(i) for each point, if `conformal`.
     trace_ : dict
         "components": of each that was scaled, the largest first, its "eigenvalues" in squared units of the
-        data, all of up to 600 landmarks and else the largest, and how many "landmarks" it has.
+        data, all of up to 300 landmarks and else the largest, and how many "landmarks" it has.
     timings_ : dict of float
         Seconds of every stage.
     X_fit_ : ndarray of shape (n, q)
@@ -235,6 +235,8 @@ class Isomap(_OnGraph):
             paths = self._paths(x)
             self.landmark_distances_ = None
             if len(self.landmarks_) < n:
+                # Every component has enough of them, which may be more than were asked for.
+                memory.check(memory.SINGLE * len(self.landmarks_) * n, self.max_memory)
                 found = paths.distances_from(self.landmarks_, progress=watch.progress)
                 self.landmark_distances_ = found.reshape(-1, n)
         task = _Task(self, paths, watch)

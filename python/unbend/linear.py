@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -34,6 +35,9 @@ AT_ONCE = 2**21
 
 PAIRS = 10_000
 """The most pairs whose distortion is looked at."""
+
+LABEL_HEIGHT = 0.1
+"""Of a name in the correlation circle."""
 
 SPARSITY = 3
 """One entry in so many of a sparse projection is not 0 (Achlioptas 2003)."""
@@ -610,6 +614,16 @@ def _correlations(axes: PrincipalAxes, d: int) -> Array:
     return np.asarray(np.divide(along, norms, out=np.zeros_like(along), where=norms > 0).clip(-1, 1))
 
 
+def _label_heights(tips: Array) -> Array:
+    """Return how high the names stand: beside the tips, but none on another on the same side."""
+    heights = tips[:, 1].copy()
+    for side in (tips[:, 0] >= 0, tips[:, 0] < 0):
+        own = np.flatnonzero(side)[np.argsort(tips[side, 1], kind="stable")]
+        for below, above in pairwise(own):
+            heights[above] = max(heights[above], heights[below] + LABEL_HEIGHT)
+    return heights
+
+
 def _draw_circle(ax: Axes | None, tips: Array, names: list[str], labels: list[str]) -> Axes:
     try:
         import matplotlib.pyplot as plt
@@ -617,24 +631,16 @@ def _draw_circle(ax: Axes | None, tips: Array, names: list[str], labels: list[st
     except ImportError as error:
         raise ImportError("a plot needs matplotlib: pip install 'unbend[plot]'") from error
     if ax is None:
-        _, ax = plt.subplots(figsize=(5, 5), layout="constrained")
+        _, ax = plt.subplots(figsize=(6, 5), layout="constrained")
     ax.add_patch(Circle((0, 0), 1, fill=False, color="0.4"))
     ax.axhline(0, color="0.85", linewidth=0.8, zorder=0)
     ax.axvline(0, color="0.85", linewidth=0.8, zorder=0)
-    for (right, up), name in zip(tips, names, strict=True):
+    for (right, up), height, name in zip(tips, _label_heights(tips), names, strict=True):
         arrow = {"arrowstyle": "-|>", "color": "C0", "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", (right, up), (0, 0), arrowprops=arrow)
-        # Beside the tip, outwards.
-        across, above = ("left" if right >= 0 else "right"), ("bottom" if up >= 0 else "top")
-        ax.annotate(
-            name,
-            (right, up),
-            (3 * np.sign(right), 3 * np.sign(up)),
-            ha=across,
-            va=above,
-            textcoords="offset points",
-        )
-    ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal", xlabel=labels[0], ylabel=labels[1])
+        side = 1 if right >= 0 else -1
+        ax.text(right + 0.04 * side, height, name, ha="left" if side > 0 else "right", va="center")
+    ax.set(xlim=(-1.6, 1.6), ylim=(-1.25, 1.25), aspect="equal", xlabel=labels[0], ylabel=labels[1])
     return ax
 
 

@@ -272,7 +272,7 @@ class PathsPlan(Plan):
     def _vectors(self) -> dict[str, int]:
         if self.landmarks is None:
             return {"vectors": LANCZOS_VECTORS * REAL * self.n}
-        block = SCALED_AT_ONCE * (REAL + SINGLE)
+        block = min(SCALED_AT_ONCE, self.n * self.landmarks) * (REAL + SINGLE)
         return {"distances between landmarks": 4 * REAL * self.landmarks**2, "block of distances": block}
 
 

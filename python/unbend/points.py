@@ -102,7 +102,7 @@ def check_finite(x: Matrix, name: str = "X") -> None:
     rows = max(1, CHECKED_AT_ONCE // x.shape[1])
     for start in range(0, len(x), rows):
         block = x[start : start + rows]
-        fine = np.abs(block) <= LARGEST  # false for NaN
+        fine = np.abs(block) <= np.float64(LARGEST)  # false for NaN
         if not fine.all():
             row, column = np.argwhere(~fine)[0]
             _refuse(float(block[row, column]), f"{name} holds", f"at row {start + row}, column {column}")

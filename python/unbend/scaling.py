@@ -22,7 +22,7 @@ __all__ = ["ClassicalScaling", "NotEuclideanWarning"]
 
 METRICS = ("euclidean", "precomputed")
 
-DENSE = 600
+DENSE = 300
 """Up to so many points the whole spectrum is found."""
 
 NEGLIGIBLE = 1e-7
@@ -106,6 +106,8 @@ def scale(
     [1.0, 2.0]
     """
     means = times(np.ones(n)) / n
+    if not means.any():
+        return Scaled(np.zeros(d), np.zeros((n, d)), means, np.zeros((n, d)))
     if n <= max(DENSE, 3 * d):
         values, vectors = _whole(squares(), means, d)
     else:
@@ -217,7 +219,7 @@ class ClassicalScaling(_Linear):
     embedding_ : ndarray of shape (n, d)
         The embedding; a column of zeros where there are fewer positive eigenvalues.
     eigenvalues_ : ndarray
-        Of -1/2 H D^2 H, from the largest down. Of Euclidean data all that can be above 0; of up to 600
+        Of -1/2 H D^2 H, from the largest down. Of Euclidean data all that can be above 0; of up to 300
         distances all; of more the largest d, and last the lowest of all. Negative ones say that no points
         have these distances: where the lowest is larger in size than the least used, that one shows as
         much error as distance, and a :class:`NotEuclideanWarning` says so.
@@ -358,7 +360,7 @@ class ClassicalScaling(_Linear):
 
     def _warn_of_negative(self) -> None:
         least, lowest = self.eigenvalues_[self.n_components - 1], self.eigenvalues_[-1]
-        if lowest < 0 and -lowest >= least:
+        if -lowest >= max(least, NEGLIGIBLE * self.eigenvalues_[0]) > 0:
             used = f"{least:.3g}, of the largest {self.eigenvalues_[0]:.3g}"
             warnings.warn(
                 f"the distances are not Euclidean: the lowest eigenvalue is {lowest:.3g}, in size more than "

@@ -404,6 +404,46 @@ def test_embed_by_alignment(run, folder, place):
     assert record["alignments"]["tree"]["converged"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "model", "words"),
+    [
+        (
+            ("isomap", "--landmarks", 60),
+            ub.Isomap(n_landmarks=60, random_state=0),
+            "Isomap from 60 landmarks",
+        ),
+        (("isomap", "-k", 9), ub.Isomap(n_neighbors=9), "Isomap, 9 neighbours each"),
+        (("classical",), ub.ClassicalScaling(), "classical scaling"),
+        (("pca", "-d", 1), ub.PCA(1), "principal components ("),
+        (("random", "-d", 3), ub.RandomProjection(3, random_state=0), "random projection (gaussian"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::unbend.DistortionWarning")
+def test_embed_by_other_methods(run, folder, place, arguments, model, words):
+    x = np.load(folder / "x.npy")
+    model.fit(x)
+    command = ("embed", "x.npy", "-o", place / "y.npy", "--save", place / "m", "--method", *arguments)
+    code, out, _ = run(*command)
+    assert code == 0
+    assert words in out
+    np.testing.assert_array_equal(np.load(place / "y.npy"), model.embedding_)
+    nb = ub.neighborhoods(x, 9 if "-k" in arguments else 12)
+    r_n = ub.faithfulness(x, model.embedding_, neighborhoods=nb).r_n
+    assert number(out, "R_N") == pytest.approx(r_n, rel=1e-3)
+    record = json.loads(run(*command, "--force", "--json")[1])
+    assert record["r_n"] == pytest.approx(r_n)
+    assert record["n_components"] == model.embedding_.shape[1]
+    assert run("transform", place / "m", "x.npy", "-o", place / "z.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(place / "z.npy"), model.embedding_)
+    assert run("transform", place / "m", place / "z.npy", "-o", place / "b.npy", "--inverse")[0] == 0
+
+
+def test_embed_refuses_landmarks_that_make_no_sense(run, place):
+    arguments = ("embed", "x.npy", "-o", place / "y.npy", "--method")
+    assert "--landmarks auto goes with" in refused(run, *arguments, "classical", "--landmarks", "auto")
+    assert "n_landmarks = 2 is too few" in refused(run, *arguments, "isomap", "--landmarks", 2)
+
+
 def test_embed_fits_a_narrow_terminal(run):
     out = run("embed", "x.npy", "-o", "flat.npy", "--save", "m", "--tangent-neighbors", 30, "--force")[1]
     assert max(map(len, out.splitlines())) <= 80

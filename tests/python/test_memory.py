@@ -191,6 +191,10 @@ print(model.memory_estimate(n, q) / (peak() - before))
         ("GreedyProcrustes", 60_000, 40, {"n_init": 1, "refine": None}),
         ("GreedyProcrustes", 60_000, 40, {}),
         ("GreedyProcrustes", 300_000, 8, {}),
+        ("Isomap", 10_000, 3, {}),
+        ("Isomap", 20_000, 3, {}),
+        ("Isomap", 300_000, 3, {"n_landmarks": 100}),
+        ("Isomap", 300_000, 3, {"n_landmarks": 20}),
     ],
 )
 def test_the_estimate_is_near_the_peak(kind, n, q, parameters):

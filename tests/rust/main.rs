@@ -14,6 +14,7 @@ mod embed;
 mod geodesic;
 mod graph;
 mod greedy;
+mod isomap;
 mod layout;
 mod linalg;
 mod measure;

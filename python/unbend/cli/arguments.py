@@ -33,8 +33,8 @@ output says what is written, of the same kinds.
 _EMBED_EPILOG = f"""\
 methods:
   gp         greedy Procrustes (Goldberg & Ritov 2009): fastest
-  psa        Procrustes subspaces alignment, of the same paper: all neighbourhoods
-             at once; the better choice under noise
+  psa        Procrustes subspaces alignment, of the same paper: all
+             neighbourhoods at once; the better choice under noise
   isomap     distances along the graph (Tenenbaum et al. 2000); --landmarks auto
              beyond 20,000 points
   classical  classical scaling of Euclidean distances
@@ -178,15 +178,15 @@ def _add_embed(commands: Any) -> None:
     parser.add_argument(
         "--tangent-neighbors", type=int, metavar="N", help="find tangents from N neighbours (by the noise)"
     )
-    parser.add_argument(
-        "--landmarks", type=_auto_or_count, metavar="N", help="isomap, classical: N points, or auto (all)"
-    )
     parser.add_argument("--init", type=int, default=4, metavar="N", help="gp: starts; the best is kept (4)")
     parser.add_argument(
         "--alignment",
         choices=["tree", "spectral", "projection", "anneal", "auto"],
         default="tree",
         help="psa: how tangents are aligned (tree)",
+    )
+    parser.add_argument(
+        "--landmarks", type=_auto_or_count, metavar="N", help="isomap, classical: N points, or auto (all)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="where starts are drawn from (0)")
     parser.add_argument("--save", metavar="MODEL", help="save the model for unbend transform")

@@ -2,8 +2,8 @@
 //! for them: products with their squares, or those from landmarks alone (de Silva & Tenenbaum 2004).
 //!
 //! Distances are kept in single precision, in units of the longest edge. Rounding changes each by a share of 3e-8 at
-//! random, and what scaling makes of all of them by less: it is the memory that limits n. What is computed from them is
-//! in double precision.
+//! random, and what scaling makes of all of them by less: it is the memory that limits n. Those shorter than 1e-38 of
+//! the longest edge become 0. What is computed from them is in double precision.
 //!
 //! Conformal Isomap (de Silva & Tenenbaum 2003) divides every edge by sqrt(M(i) M(j)), M(i) being the mean distance from
 //! i to its neighbours: what is dense is spread, what is sparse is drawn together.
