@@ -236,7 +236,7 @@ def test_compare_with_what_is_asked_for(run, folder):
 
 def test_compare_sizes(run, folder):
     np.save(folder / "short.npy", np.zeros((10, 2)))
-    assert "x.npy has 1500 points, but short has 10" in refused(run, "compare", "x.npy", "y.npy", "short.npy")
+    assert "x.npy has 1500 rows, but short.npy has 10" in refused(run, "compare", "x.npy", "y.npy", "short.npy")
 
 
 # JSON
@@ -295,7 +295,7 @@ def test_json_has_null_for_what_is_not_finite():
         (("measure", "run.npz:Z", "y.npy"), "it holds X, true, large, flat, line"),
         (("measure", "y.npy", "x.npy"), "give the data first, then the embedding"),
         (("measure", "x.npy", "y.npy", "--all", "--without-self"), "--all has no --without-self"),
-        (("measure", "x.npy", "y.npy", "--centers", "few"), "invalid"),
+        (("measure", "x.npy", "y.npy", "--centers", "few"), "--centers: 'few' is neither a whole number nor auto"),
         (("compare", "x.npy"), "required: Y (see unbend compare --help)"),
         (("compare", "x.npy", "y.npy", "y.npy"), "an embedding is given twice"),
         (("compare", "x.npy", "y.npy", "--by", "beauty"), "by = 'beauty' is none of the merits measured"),
@@ -314,11 +314,11 @@ def test_bad_usage(folder, arguments, message, run, capsys):
 
 def test_bad_points(run, folder):
     np.save(folder / "short.npy", np.zeros((10, 2)))
-    assert "x.npy has 1500 points, but short.npy has 10" in refused(run, "measure", "x.npy", "short.npy")
+    assert "x.npy has 1500 rows, but short.npy has 10" in refused(run, "measure", "x.npy", "short.npy")
     y = np.load(folder / "y.npy")
     y[3, 1] = np.nan
     np.save(folder / "nan.npy", y)
-    assert "Y holds NaN at row 3, column 1" in refused(run, "measure", "x.npy", "nan.npy", "--json")
+    assert "nan.npy holds NaN at row 3, column 1" in refused(run, "measure", "x.npy", "nan.npy", "--json")
 
 
 @pytest.mark.parametrize(

@@ -755,7 +755,7 @@ def test_only_neighborhoods_are_neighborhoods(graph):
 def test_data_and_embedding_must_match():
     with pytest.raises(ValueError, match="X has 50 rows, but Y has 49"):
         ub.faithfulness(GOOD, GOOD[:49, :2], 5)
-    with pytest.raises(ValueError, match="n_components = 3 exceeds the 2 dimensions"):
+    with pytest.raises(ValueError, match="Y has 3 columns, more than the 2 of X"):
         ub.faithfulness(GOOD[:, :2], GOOD, 5)
 
 

@@ -146,7 +146,7 @@ def test_wide_embeddings_have_no_procrustes(roll):
     assert {value.measure.family for value in q.values()} == {"ranks", "geodesic", "distances"}
     assert q.kind == "unread"
     with pytest.raises(
-        ValueError, match=r"r_n cannot be measured: the embedding has 4 dimensions, the data 3"
+        ValueError, match=r"r_n cannot be measured: Y has 4 dimensions, the data 3"
     ):
         ub.quality(x, y, ["r_n"])
 
