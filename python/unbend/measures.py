@@ -140,9 +140,9 @@ class Value:
     @property
     def half_width(self) -> float:
         """How far the interval reaches at most to each side; NaN if that is not known."""
-        low, high = self.interval
-        if low == high:
+        if self.standard_error == 0:
             return 0.0
+        low, high = self.interval
         return math.nan if math.isnan(self.standard_error) else max(self.value - low, high - self.value)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1005,3 +1005,8 @@ def test_rates_of_goldberg_and_ritov():
     assert abs(rates["r_n"] - 2) <= 0.15, rates
     assert abs(rates["r_c"] - 2) <= 0.15, rates
     assert rates["r_pca"] >= 2.85, rates
+
+
+def test_kinds_that_are_no_text():
+    with pytest.raises(ValueError, match=r"kind = \['R'\] is unknown"):
+        ub.metrics.procrustes(GOOD, GOOD[:, :2], kind=["R"])

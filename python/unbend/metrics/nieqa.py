@@ -159,6 +159,8 @@ def nieqa_global(
     Shortest paths bend around holes, so even the true coordinates of a surface with a hole score more than 0:
     0.045 to 0.06 for the roll with one of 1000 points. Short cuts do more harm: see `landmark_neighbors`.
 
+    From a sample of sources it depends on which are drawn, by how much is not known.
+
     Cost: O(n (k + log n)) for each source and each landmark, and the number of landmarks cubed.
 
     Parameters
