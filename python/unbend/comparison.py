@@ -86,7 +86,7 @@ class Comparison(Mapping[str, Quality]):
     qualities: Mapping[str, Quality] = field(repr=False)
     by: str
 
-    def __getitem__(self, name: str) -> Quality:
+    def __getitem__(self, name: object) -> Quality:
         """Return all that was measured of one embedding."""
         if str(name) not in self.qualities:
             raise KeyError(f"{name!r} was not compared; there is {', '.join(self.qualities)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -98,7 +98,7 @@ class Survey:
         measures: Any,
         n_neighbors: int | None,
         *,
-        merits: Iterable[Any] = (),
+        merits: Sequence[Any] = (),
         radius: float | None,
         neighborhoods: Neighborhoods | None,
         coordinates: Any,
