@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .measures import MEASURES, Measure, Value, finite
+from .measures import MEASURES, Measure, Value
 from .metrics.sampling import HALF_WIDTH, NCenters, interval, standard_error
 from .neighbors import Neighborhoods
-from .quality import WIDTH, Quality, pandas, tables, wrapped
-from .survey import Survey
+from .quality import WIDTH, Quality, pandas, tables, without, wrapped
+from .survey import Survey, check_merit
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,8 +23,9 @@ __all__ = ["Comparison", "Difference", "compare"]
 
 BY = "r_c"
 
-# Values that differ by less than this share of them are the same but for rounding.
-_ROUNDING = 1e-9
+# Values that differ by less than this share of them are the same but for rounding, and so are those that
+# differ by less than this: what shows nothing scores about 1 in every merit, and beside that it is rounding.
+_ROUNDING, _NOTHING = 1e-9, 1e-12
 
 # Width of the column that holds the names of measures.
 _SYMBOL = 20
@@ -37,7 +38,7 @@ class Difference:
     Attributes
     ----------
     value : float
-        The first less the second.
+        The first less the second; 0 if both are infinite.
     standard_error : float
         Smaller than those of the two would suggest, for both were measured at the same points. 0 if both are
         exact, NaN if unknown.
@@ -64,6 +65,8 @@ class Difference:
 class Comparison(Mapping[str, Quality]):
     """What was measured of each embedding, by its name: a mapping that prints as a table, the best first.
 
+    Names are text; another key stands for its text, as 1 for "1".
+
     Attributes
     ----------
     by : str
@@ -83,9 +86,11 @@ class Comparison(Mapping[str, Quality]):
     qualities: Mapping[str, Quality] = field(repr=False)
     by: str
 
-    def __getitem__(self, name: str) -> Quality:
+    def __getitem__(self, name: object) -> Quality:
         """Return all that was measured of one embedding."""
-        return self.qualities[name]
+        if str(name) not in self.qualities:
+            raise KeyError(f"{name!r} was not compared; there is {', '.join(self.qualities)}")
+        return self.qualities[str(name)]
 
     def __iter__(self) -> Iterator[str]:
         """Go through the names, the best first."""
@@ -118,27 +123,29 @@ class Comparison(Mapping[str, Quality]):
         """Return the rank of each embedding: one more than how many are surely better.
 
         An embedding is surely better if the 95 % interval of the difference does not hold 0. So those that
-        the sample cannot tell apart share a rank.
+        the sample cannot tell apart share a rank, and so do those that differ by rounding.
 
         Parameters
         ----------
         measure : str, optional
-            In which measure; `by` if not given.
+            In which measure; `by` if not given. One of which more or less is better.
         """
-        values = {name: quality[measure or self.by] for name, quality in self.items()}
+        asked = measure or self.by
+        check_merit("measure", asked, [m.name for m in self.measures], {})
+        values = {name: quality[asked] for name, quality in self.items()}
         return {
             name: 1 + sum(_surely_better(other, value) for other in values.values())
             for name, value in values.items()
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the arrays."""
+        """Return all but the arrays, ready for JSON: what is not finite is None."""
         ranks = {m.name: self.ranks(m.name) for m in self.measures if m.better}
         return {"by": self.by, "embeddings": {name: q.to_dict() for name, q in self.items()}, "ranks": ranks}
 
     def to_json(self) -> str:
         """Return all but the arrays as JSON; what is not finite is null."""
-        return json.dumps(finite(self.to_dict()), allow_nan=False)
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame, a row for each embedding and a column for each measure."""
@@ -152,12 +159,14 @@ class Comparison(Mapping[str, Quality]):
         abreast = (WIDTH - _SYMBOL) // _cell_width(unsure)
         blocks = [names[start : start + abreast] for start in range(0, len(names), abreast)]
         tables = [line for block in blocks for line in [*self._block(block, unsure), ""]]
-        return "\n".join([*tables, *self._readings()])
+        left_out = [*without(next(iter(self.values())).left_out)]
+        return "\n".join([*tables, *left_out, *[""] * bool(left_out), *self._readings()])
 
     def _block(self, names: list[str], unsure: bool) -> Iterator[str]:
         """Yield a table of some embeddings side by side."""
         width = _cell_width(unsure)
-        yield " " * _SYMBOL + "".join(f"{_short(name, width - 2):>{width - 1}} " for name in names)
+        labels = _labels(list(self), width - 2)
+        yield " " * _SYMBOL + "".join(f"{labels[name]:>{width - 1}} " for name in names)
         for m in self.measures:
             ranks = self.ranks(m.name) if m.better else dict.fromkeys(self, 0)
             cells = "".join(_cell(self[name][m.name], ranks[name] == 1, unsure) for name in names)
@@ -184,12 +193,23 @@ def _cell(value: Value, best: bool, unsure: bool) -> str:
     return f"{text}{'*' if best else ' '}".rjust(_cell_width(unsure))
 
 
+def _labels(names: list[str], width: int) -> dict[str, str]:
+    """Return the heads of columns; where short names are the same they end in their place in the order."""
+    short = {name: _short(name, width) for name in names}
+    seen = list(short.values())
+    for place, (name, label) in enumerate(short.items(), 1):
+        if seen.count(label) > 1:
+            short[name] = f"{_short(name, width - len(f' {place}'))} {place}"
+    return short
+
+
 def _short(name: str, width: int) -> str:
+    name = " ".join(name.split())
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
 def _difference(first: Value, second: Value) -> Difference:
-    value = first.value - second.value
+    value = 0.0 if first.value == second.value else first.value - second.value
     if first.standard_error == second.standard_error == 0:
         return Difference(value, 0.0)
     if first.units is None or second.units is None:
@@ -200,9 +220,10 @@ def _difference(first: Value, second: Value) -> Difference:
 
 
 def _surely_better(other: Value, value: Value) -> bool:
+    if math.isclose(other.value, value.value, rel_tol=_ROUNDING, abs_tol=_NOTHING):
+        return False
     low, high = _difference(other, value).interval
-    nothing = _ROUNDING * max(abs(other.value), abs(value.value))
-    return high < -nothing if value.measure.better == "lower" else low > nothing
+    return high < 0 if value.measure.better == "lower" else low > 0
 
 
 def compare(
@@ -229,7 +250,8 @@ def compare(
     X : array-like of shape (n, q)
         The data.
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
-        The embeddings, from any tools; those of a sequence are called "1", "2" and so on.
+        The embeddings, from any tools; those of a sequence are called "1", "2" and so on. Names that are not
+        text become text.
     measures, n_neighbors
         As for :func:`quality`.
     by : str, default "r_c"
@@ -256,6 +278,7 @@ def compare(
         named,
         measures,
         n_neighbors,
+        merits=[by],
         radius=radius,
         neighborhoods=neighborhoods,
         coordinates=coordinates,
@@ -266,10 +289,7 @@ def compare(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    merits = [name for name in survey.names if MEASURES[name].better]
-    if by not in merits:
-        raise ValueError(f"by = {by!r} is none of the merits measured: use one of {', '.join(merits)}")
-    found = tables(survey, named)
+    found = tables(survey)
     sign = 1 if MEASURES[by].better == "lower" else -1
     order = sorted(found, key=lambda name: sign * found[name][by].value)
     return Comparison({name: found[name] for name in order}, by)
@@ -278,6 +298,9 @@ def compare(
 def _named(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if isinstance(embeddings, Mapping):
         named = {str(name): y for name, y in embeddings.items()}
+        if len(named) < len(embeddings):
+            given = ", ".join(map(repr, embeddings))
+            raise ValueError(f"embeddings are called {given}: as text, some of these names are the same")
     elif not isinstance(embeddings, list | tuple):
         kind = type(embeddings).__name__
         raise ValueError(f"embeddings is a {kind}: give a dict of names and arrays, or a list of arrays")

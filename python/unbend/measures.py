@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from .metrics.sampling import Array, interval
+from .plain import finite
 
 __all__ = ["FAMILIES", "MEASURES", "Measure", "Value", "finite"]
 
@@ -57,8 +60,8 @@ MEASURES = {
         Measure("r_nx", "R_NX", "ranks", "higher", -1, 1, "the same beyond chance"),
         Measure("auc", "area of R_NX", "ranks", "higher", -1, 1, "over k, near ones first"),
         Measure("lcmc", "LCMC", "ranks", "higher", -1, 1, "Q_NX less chance"),
-        Measure("mrre_false", "MRRE, Y to X", "ranks", "lower", 0, 1, "ranks of the near in Y"),
-        Measure("mrre_missing", "MRRE, X to Y", "ranks", "lower", 0, 1, "ranks of the near in X"),
+        Measure("mrre_false", "MRRE, Y to X", "ranks", "lower", 0, _ENDLESS, "ranks of the near in Y"),
+        Measure("mrre_missing", "MRRE, X to Y", "ranks", "lower", 0, _ENDLESS, "ranks of the near in X"),
         Measure("rand_index", "RAND index", "ranks", "higher", 0, 1, "near in both or in neither"),
         Measure("residual_variance", "residual variance", "geodesic", "lower", 0, 1, "of graph distances"),
         Measure("geodesic_stress", "geodesic stress", "geodesic", "lower", 0, 1, "after the best scale"),
@@ -105,6 +108,24 @@ class Value:
     share: float = field(default=1.0, repr=False)
     ends: tuple[float, float] | None = field(default=None, repr=False)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all numbers are the same."""
+        if not isinstance(other, Value):
+            return NotImplemented
+        same = self.measure == other.measure and np.array_equal(
+            self._numbers(), other._numbers(), equal_nan=True
+        )
+        return same and np.array_equal(self._units(), other._units())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _numbers(self) -> list[float]:
+        null = math.nan if self.null is None else self.null
+        return [self.value, self.standard_error, null, self.share, *self.interval]
+
+    def _units(self) -> Array:
+        return np.empty(0) if self.units is None else self.units
+
     def __float__(self) -> float:
         """Return the number."""
         return self.value
@@ -119,20 +140,14 @@ class Value:
     @property
     def half_width(self) -> float:
         """How far the interval reaches at most to each side; NaN if that is not known."""
+        if self.standard_error == 0:
+            return 0.0
         low, high = self.interval
         return math.nan if math.isnan(self.standard_error) else max(self.value - low, high - self.value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the units."""
+        """Return all but the units, ready for JSON: what is not finite is None."""
         m = self.measure
         known = {"value": self.value, "standard_error": self.standard_error, "interval": list(self.interval)}
-        return known | {"null": self.null, "better": m.better, "range": [m.low, m.high], "family": m.family}
-
-
-def finite(value: Any) -> Any:
-    """Put None in the place of every number that JSON cannot hold."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        known |= {"null": self.null, "better": m.better, "range": [m.low, m.high], "family": m.family}
+        return {name: finite(value) for name, value in known.items()}

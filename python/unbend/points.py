@@ -13,6 +13,9 @@ from . import _core
 
 MOST_THREADS = 256
 
+# The core refuses what is larger: sums of squares could overflow.
+LARGEST = 1e150
+
 Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
 
@@ -44,7 +47,7 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     """
     if hasattr(array, "toarray") and hasattr(array, "nnz"):
         raise TypeError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
-    array = np.asanyarray(array)
+    array = _as_array(array, name)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}: it must have two dimensions, one point a row")
     if array.dtype.kind not in "fiub":
@@ -58,6 +61,35 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     if not array.dtype.isnative or not array.flags.aligned:
         array = array.astype(array.dtype.newbyteorder("="))
     return array if _core.is_matrix(array) else np.ascontiguousarray(array)
+
+
+def _as_array(array: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        found: npt.NDArray[Any] = np.asanyarray(array)
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{name} is no table of numbers, one point a row: {reason}") from None
+    if found.dtype != object or found.ndim != 2 or not hasattr(array, "dtypes"):
+        return found
+    # Columns of a data frame that may lack values are objects for NumPy. What they lack becomes NaN.
+    kinds = {getattr(dtype, "kind", "O") for dtype in array.dtypes}
+    return np.asarray(array.to_numpy(np.float64, na_value=np.nan)) if kinds <= set("fiub") else found
+
+
+def check_entries(points: Matrix, name: str) -> None:
+    """Refuse what the core would refuse, but by its own name, and before any work."""
+    if 0 in points.shape:
+        raise ValueError(f"{name} is empty: it has shape {points.shape}")
+    if max(-float(points.min()), float(points.max())) <= LARGEST:  # false for NaN
+        return
+    row, column = np.argwhere(~(np.abs(points.astype(np.float64)) <= LARGEST))[0]
+    value, place = float(points[row, column]), f"at row {row}, column {column}"
+    said = "NaN" if np.isnan(value) else repr(value).replace("e+", "e")
+    if np.isfinite(value):
+        reason = "squared distances overflow above 1e150, rescale the data"
+    else:
+        reason = "every entry must be finite"
+    raise ValueError(f"{name} holds {said} {place}: {reason}")
 
 
 def thread_count(n_jobs: int | None) -> int:

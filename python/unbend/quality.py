@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .measures import FAMILIES, Value, finite
+from .measures import FAMILIES, MEASURES, Value
 from .metrics import Faithfulness, Geodesic, Ranks, Shepard
 from .metrics.sampling import HALF_WIDTH, Array, NCenters
 from .neighbors import Neighborhoods
@@ -43,6 +43,8 @@ class Quality(Mapping[str, Value]):
         How many neighbours the measures of ranks look at.
     shape : tuple of int
         Dimension of the data and of the embedding.
+    left_out : mapping of str
+        What "all" measures could not be taken, and why not.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Quality(Mapping[str, Value]):
     n_points: int
     n_neighbors: int
     shape: tuple[int, int]
+    left_out: Mapping[str, str]
     _found: Found = field(repr=False)
 
     def __getitem__(self, name: str) -> Value:
@@ -123,7 +126,7 @@ class Quality(Mapping[str, Value]):
         return read(gather(self.faithfulness, self["m_l"].value))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the arrays."""
+        """Return all but the arrays, ready for JSON: what is not finite is None."""
         return {
             "n_points": self.n_points,
             "n_centers": len(self.centers),
@@ -136,7 +139,7 @@ class Quality(Mapping[str, Value]):
 
     def to_json(self) -> str:
         """Return all but the arrays as JSON; what is not finite is null."""
-        return json.dumps(finite(self.to_dict()), allow_nan=False)
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with a row for each measure."""
@@ -152,6 +155,7 @@ class Quality(Mapping[str, Value]):
         which = f"{len(self.centers):,} drawn" if len(self.centers) < self.n_points else "all measured"
         near = f"{self.n_neighbors:,} neighbours"
         yield f"{self.n_points:,} points of {q:,} dimensions in {d:,}, {which}; {near}"
+        yield from without(self.left_out)
 
     def _rows(self) -> Iterator[str]:
         unsure = any(value.standard_error != 0 for value in self.values())
@@ -196,7 +200,8 @@ def quality(
     Y : array-like of shape (n, d)
         Their embedding, from any tool. With d > q there are no Procrustes measures and no NIEQA.
     measures : "all" or sequence of str
-        Names of measures, or of families: "procrustes", "nieqa", "ranks", "geodesic", "distances".
+        Names of measures, or of families: "procrustes", "nieqa", "ranks", "geodesic", "distances". Of "all"
+        those are left out that cannot be taken of these data; what is called by its name must be possible.
     n_neighbors : int, default 12
         How many other points a neighbourhood holds.
     radius : float, optional
@@ -226,7 +231,8 @@ def quality(
     Raises
     ------
     ValueError
-        If X and Y do not belong together, hold entries that are not finite, or a measure is unknown.
+        If X and Y do not belong together, hold entries that are not finite, or a measure is unknown or cannot
+        be taken. All is checked before the work begins.
 
     Examples
     --------
@@ -240,10 +246,9 @@ def quality(
       RAND index           0.9999    0.976  ↑ near in both or in neither
     <BLANKLINE>
     """
-    embedding = {"Y": Y}
     survey = Survey.of(
         X,
-        embedding,
+        {"Y": Y},
         measures,
         n_neighbors,
         radius=radius,
@@ -256,14 +261,13 @@ def quality(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    return tables(survey, embedding)["Y"]
+    return tables(survey)["Y"]
 
 
-def tables(survey: Survey, embeddings: Mapping[str, Any]) -> dict[str, Quality]:
+def tables(survey: Survey) -> dict[str, Quality]:
     """Return the table of each embedding."""
-    n, q = survey.x.shape
-    found = survey.measure(embeddings)
-    return {name: Quality(n, survey.k, (q, one.dim), one) for name, one in found.items()}
+    (n, q), k, left_out = survey.x.shape, survey.k, survey.left_out
+    return {name: Quality(n, k, (q, one.dim), left_out, one) for name, one in survey.measure().items()}
 
 
 def pandas() -> Any:
@@ -291,6 +295,13 @@ def _in_frame(value: Value) -> dict[str, Any]:
 def wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
     """Break what a person reads into lines."""
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+
+
+def without(left_out: Mapping[str, str]) -> Iterator[str]:
+    """Yield what could not be measured, in lines for each reason."""
+    for reason in dict.fromkeys(left_out.values()):
+        symbols = [MEASURES[name].symbol for name, why in left_out.items() if why == reason]
+        yield from wrapped(f"without {', '.join(symbols)}: {reason}")
 
 
 def _row(value: Value, unsure: bool) -> str:

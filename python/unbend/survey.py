@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -17,15 +17,16 @@ from .metrics import Faithfulness, Geodesic, Ranks, Shepard, faithfulness, nieqa
 from .metrics import geodesic as measure_geodesic
 from .metrics import ranks as measure_ranks
 from .metrics import shepard as measure_shepard
+from .metrics.distances import draw_sources, pair_count
 from .metrics.nieqa import Skeleton
-from .metrics.sampling import Array, Centers, pair, sampled, standard_error
+from .metrics.sampling import Array, Centers, check_sample, pair, sampled, standard_error
 from .neighbors import Neighborhoods, resolve
-from .points import as_points
+from .points import LARGEST, as_points, thread_count
 
 if TYPE_CHECKING:
     from .metrics.ranks import Name
 
-__all__ = ["Found", "Survey"]
+__all__ = ["Found", "Survey", "check_merit"]
 
 # All of so many points are measured; of more, as many as the half-width takes.
 EXACT = 100_000
@@ -75,12 +76,12 @@ class Survey:
     """What is to be measured of which data, and at how many places."""
 
     x: Any
-    widest: int
-    """The largest dimension of the embeddings."""
+    ys: Mapping[str, Any]
+    """The embeddings."""
     graph: Neighborhoods
     names: tuple[str, ...]
-    demanded: bool
-    """Whether names were given, so that none may be left out."""
+    left_out: Mapping[str, str]
+    """What of "all" cannot be measured, and why not."""
     coordinates: Any
     n_centers: Any
     half_width: float
@@ -97,20 +98,28 @@ class Survey:
         measures: Any,
         n_neighbors: int | None,
         *,
+        merits: Sequence[Any] = (),
         radius: float | None,
         neighborhoods: Neighborhoods | None,
         coordinates: Any,
         random_state: Any,
         **sampling: Any,
     ) -> Survey:
-        """Check what is asked for, then find the neighbourhoods."""
-        x = as_points(X)
-        widest = max(_other(x, y, name).shape[1] for name, y in embeddings.items())
-        names = _chosen(measures, x.shape[1], widest, coordinates is not None)
+        """Check what is asked for, then find the neighbourhoods; `merits` must be among what is measured."""
+        x, seed = as_points(X), seed_from(random_state)
+        ys = {name: _other(x, y, name) for name, y in embeddings.items()}
         truth = None if coordinates is None else _other(x, coordinates, "coordinates")
+        demanded, left_out = _chosen(measures, x.shape[1], ys, truth)
+        for name in merits:
+            check_merit("by", name, demanded, left_out)
+        _check_sampling(len(x), **sampling)
         graph = resolve(x, neighborhoods, n_neighbors, radius, sampling["n_jobs"])
-        demanded = not (isinstance(measures, str) and measures == "all")
-        return cls(x, widest, graph, names, demanded, truth, seed=seed_from(random_state), **sampling)
+        if not demanded.get("m_g", True) and graph.n_connected_components > 1:
+            del demanded["m_g"]
+            left_out["m_g"] = f"the neighbourhood graph is in {graph.n_connected_components} pieces"
+            for name in merits:
+                check_merit("by", name, demanded, left_out)
+        return cls(x, ys, graph, tuple(demanded), left_out, truth, seed=seed, **sampling)
 
     @property
     def k(self) -> int:
@@ -118,32 +127,33 @@ class Survey:
         mean = max(1, round(len(self.graph.indices) / len(self.graph)))
         return min(self.graph.n_neighbors or mean, len(self.x) - 1)
 
-    def measure(self, embeddings: Mapping[str, Any]) -> dict[str, Found]:
+    def measure(self) -> dict[str, Found]:
         """Measure each of the embeddings, all at the same points."""
         n = len(self.x)
-        ys = {name: _other(self.x, y, name) for name, y in embeddings.items()}
         _, found = sampled(
             n,
             "auto" if self.n_centers is None and n > EXACT else self.n_centers,
             self.half_width,
             self.seed,
-            lambda centers: {name: self._at(y, centers) for name, y in ys.items()},
+            lambda centers: {name: self._at(y, centers) for name, y in self.ys.items()},
             lambda found: (values for one in found.values() for values in self._aims(one)),
         )
-        return {name: self._completed(y, found[name]) for name, y in ys.items()}
+        return {name: self._completed(y, found[name]) for name, y in self.ys.items()}
 
     def _at(self, y: Any, centers: Centers) -> Found:
         options: dict[str, Any] = {"n_centers": centers, "n_jobs": self.n_jobs}
         near: dict[str, Any] = {"neighborhoods": self.graph, **options}
         ranked: dict[str, Any] = near if self.graph.n_neighbors else {"n_neighbors": self.k, **options}
         m = faithfulness(self.x, y, **near) if self._wants("procrustes") else None
-        # The best scale is where its own error changes nothing, so the means of these have the right errors.
-        again = m is not None and centers is not None and "r_n_scaled" in self.names
+        rescaled = None
+        if m is not None and centers is not None and "r_n_scaled" in self.names:
+            # At the best scale its own error changes nothing, so the means of these have the right errors.
+            rescaled = faithfulness(*_rescaled(self.x, y, m.scale), **near).per_point["r_n"]
         return Found(
             dim=y.shape[1],
             centers=np.arange(len(self.x), dtype=np.uint32) if centers is None else centers,
             faithfulness=m,
-            rescaled=faithfulness(self.x, m.scale * y, **near).per_point["r_n"] if m and again else None,
+            rescaled=rescaled,
             m_l=np.asarray(nieqa_local(self.x, y, per_point=True, **near)) if "m_l" in self.names else None,
             ranks=measure_ranks(self.x, y, **ranked) if self._wants("ranks") else None,
         )
@@ -163,14 +173,13 @@ class Survey:
         if self._wants("distances"):
             straight = measure_shepard(self.x, y, n_pairs=self.n_pairs, **options)
         found = replace(found, geodesic=along, shepard=straight)
-        values = {name: self._value(name, y, found) for name in self.names}
-        return replace(found, values={name: value for name, value in values.items() if value is not None})
+        return replace(found, values={name: self._value(name, y, found) for name in self.names})
 
     def _wants(self, family: str) -> bool:
         return any(MEASURES[name].family == family for name in self.names)
 
-    def _value(self, name: str, y: Any, found: Found) -> Value | None:
-        """Return one number; None if these data have none of this name."""
+    def _value(self, name: str, y: Any, found: Found) -> Value:
+        """Return one number."""
         units = found.at_points(name)
         if units is not None:
             return self._mean(name, units, found)
@@ -178,12 +187,12 @@ class Survey:
         if name == "m_t":
             return Value(measure, nieqa_truth(y, self.coordinates))
         if name == "m_g":
-            return None if self._skeleton is None else Value(measure, self._skeleton.asim(y))
+            return Value(measure, self._skeleton.default_asim(y), 0.0 if self._skeleton.exact else math.nan)
         if measure.family == "procrustes":
             unknown = len(found.centers) < len(self.x)
             return Value(measure, getattr(found.faithfulness, name), math.nan if unknown else 0.0)
         source = found.geodesic if measure.family == "geodesic" else found.shepard
-        return _of_distances(name, source)
+        return _of_distances(name, cast("Geodesic | Shepard", source))
 
     def _mean(self, name: str, units: Array, found: Found) -> Value:
         kept, share = units[np.isfinite(units)], len(found.centers) / len(self.x)
@@ -202,16 +211,29 @@ class Survey:
         return float(kept.mean()) if len(kept) else math.inf
 
     @cached_property
-    def _skeleton(self) -> Skeleton | None:
-        """The landmarks of the data, for all embeddings; None if the data are in pieces, unless demanded."""
-        if not self.demanded and self.graph.n_connected_components > 1:
-            return None
-        return Skeleton.by_default(self.x, self.widest, self.seed, self.n_jobs)
+    def _skeleton(self) -> Skeleton:
+        """The landmarks of the data, as many as the widest embedding takes."""
+        widest = max(y.shape[1] for y in self.ys.values())
+        return Skeleton.by_default(self.x, widest, self.seed, self.n_jobs)
 
 
-def _of_distances(name: str, m: Geodesic | Shepard | None) -> Value | None:
-    if m is None:
-        return None
+def _rescaled(x: Any, y: Any, scale: float) -> tuple[Any, Any]:
+    """Return the data and `scale` times the embedding; both smaller by a power of two if that is too large.
+
+    What is relative does not see it. Points of which no neighbourhood was measured can be that far out.
+    """
+    factor, power = math.frexp(scale)
+    y = factor * y.astype(np.float64)
+    over = max(0, max(_power(x), _power(y) + power) - math.frexp(LARGEST)[1] + 1)
+    return np.ldexp(x.astype(np.float64), -over) if over else x, np.ldexp(y, power - over)
+
+
+def _power(points: Any) -> int:
+    """Return the power of two above all entries."""
+    return math.frexp(max(-points.min(), points.max()))[1]
+
+
+def _of_distances(name: str, m: Geodesic | Shepard) -> Value:
     attribute = _ALONG_THE_GRAPH.get(name, name)
     share = m.n_sources / m.n_points if isinstance(m, Geodesic) else 0.0
     error, units = m.standard_error[attribute], m.units.get(attribute)
@@ -224,30 +246,75 @@ def _other(x: Any, y: Any, name: str) -> Any:
     return pair(x, y, ("X", name), narrower=False)[1]
 
 
-def _chosen(measures: Any, q: int, d: int, truth: bool) -> tuple[str, ...]:
-    """Return the names of the measures asked for."""
-    possible = [name for name in MEASURES if _missing(name, q, d, truth) is None]
-    if isinstance(measures, str) and measures == "all":
-        return tuple(possible)
-    asked = [measures] if isinstance(measures, str) else list(measures)
-    known = {family: [name for name in possible if MEASURES[name].family == family] for family in FAMILIES}
-    names: list[str] = []
-    for name in asked:
-        if name not in MEASURES and name not in known:
-            raise ValueError(f"{name!r} is no measure: use 'all', {', '.join((*FAMILIES, *MEASURES))}")
-        reason = _missing(name, q, d, truth) if name in MEASURES else None
-        if reason:
-            raise ValueError(f"{name} cannot be measured: {reason}")
-        names.extend(known.get(name, [name]))
+def check_merit(role: str, name: Any, names: Iterable[str], left_out: Mapping[str, str]) -> None:
+    """Refuse to judge by what was not measured, or says nothing of which is better."""
+    merits = [known for known in names if MEASURES[known].better]
+    if isinstance(name, str) and name in merits:
+        return
+    if isinstance(name, str) and name in left_out:
+        raise ValueError(f"{role} = {name!r} cannot be measured: {left_out[name]}")
+    raise ValueError(f"{role} = {name!r} is none of the merits measured: use one of {', '.join(merits)}")
+
+
+def _check_sampling(
+    n: int, *, n_centers: Any, half_width: Any, n_sources: Any, n_pairs: Any, n_jobs: Any
+) -> None:
+    """Refuse what would be refused when it is needed."""
+    check_sample(n_centers, half_width)
+    draw_sources(n, n_sources, 0)
+    pair_count(n, n_pairs)
+    thread_count(n_jobs)
+
+
+def _chosen(
+    measures: Any, q: int, ys: Mapping[str, Any], truth: Any
+) -> tuple[dict[str, bool], dict[str, str]]:
+    """Return what is to be measured, and whether by name; and why the rest of "all" is not."""
+    demanded: dict[str, bool] = {}
+    left_out: dict[str, str] = {}
+    for asked in _as_names(measures):
+        for name in _members(asked):
+            reason = _obstacle(name, q, ys, truth)
+            if reason is None:
+                demanded[name] = demanded.get(name, False) or asked != "all"
+            elif name == "m_t" and truth is None and asked != name:
+                continue  # it is among the others where the truth is known
+            elif asked == "all":
+                left_out[name] = reason
+            else:
+                raise ValueError(f"{asked} cannot be measured: {reason}")
+    return demanded, left_out
+
+
+def _as_names(measures: Any) -> list[Any]:
+    if isinstance(measures, str):
+        return [measures]
+    if isinstance(measures, bytes) or not isinstance(measures, Iterable):
+        hint = f": n_neighbors={measures} is a keyword" if isinstance(measures, int) else ""
+        raise ValueError(f"measures = {measures!r} is no name of a measure, nor a list of them{hint}")
+    names = list(measures)
     if not names:
         raise ValueError("measures is empty: at least 1 is needed")
-    return tuple(dict.fromkeys(names))
+    return names
 
 
-def _missing(name: str, q: int, d: int, truth: bool) -> str | None:
-    """Say why a measure cannot be taken."""
-    if name == "m_t":
-        return None if truth else "give the true coordinates as coordinates="
-    if MEASURES[name].family in ("procrustes", "nieqa") and d > q:
-        return f"the embedding has {d} dimensions, the data {q}"
+def _members(asked: Any) -> list[str]:
+    """Return the measures that a name stands for."""
+    if isinstance(asked, str):
+        members = [name for name, m in MEASURES.items() if asked in ("all", m.family, name)]
+        if members:
+            return members
+    raise ValueError(f"{asked!r} is no measure: use 'all', {', '.join((*FAMILIES, *MEASURES))}")
+
+
+def _obstacle(name: str, q: int, ys: Mapping[str, Any], truth: Any) -> str | None:
+    """Say why a measure cannot be taken of all embeddings."""
+    for called, y in ys.items():
+        d = y.shape[1]
+        if name == "m_t" and truth is None:
+            return "give the true coordinates as coordinates="
+        if name == "m_t" and truth.shape[1] > d:
+            return f"coordinates has {truth.shape[1]} columns, more than the {d} of {called}"
+        if name != "m_t" and MEASURES[name].family in ("procrustes", "nieqa") and d > q:
+            return f"{called} has {d} dimensions, the data {q}"
     return None

@@ -161,7 +161,7 @@ def test_bad_input_is_named():
         asim(x, x[1:])
     with pytest.raises(ValueError, match="X has 30 rows, but Y has 29"):
         nieqa_local(x, x[1:], 4)
-    with pytest.raises(ValueError, match="n_components = 3 exceeds the 2"):
+    with pytest.raises(ValueError, match="Y has 3 columns, more than the 2 of X"):
         nieqa_local(x[:, :2], x, 4)
     for call in (lambda: asim(x, x, normalization="none"), lambda: nieqa_local(x, x, 4, normalization=None)):
         with pytest.raises(ValueError, match="use 'centered' or 'paper'"):

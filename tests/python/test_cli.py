@@ -234,9 +234,30 @@ def test_compare_with_what_is_asked_for(run, folder):
     assert "R_N" not in out.replace("R_NX", "")
 
 
+def test_compare_takes_lists_as_people_write_them(run):
+    _, spaced, _ = run("compare", "x.npy", "y.npy", "--measures", "r_c, q_nx")
+    assert spaced == run("compare", "x.npy", "y.npy", "--measures", "r_c,q_nx")[1]
+    assert run("compare", "x.npy", "y.npy", "--measures", "all") == run("compare", "x.npy", "y.npy")
+
+
+def test_compare_says_which_file(run, folder):
+    bad = np.load(folder / "y.npy")
+    bad[3, 1] = np.nan
+    np.save(folder / "hole.npy", bad)
+    said = "hole.npy holds NaN at row 3, column 1"
+    assert said in refused(run, "compare", "x.npy", "y.npy", "hole.npy")
+    assert said in refused(run, "compare", "x.npy", "y.npy", "--coordinates", "hole.npy")
+    far = np.load(folder / "x.npy")
+    far[:700] += 1e5
+    np.save(folder / "far.npy", far)
+    assert "by = 'm_g' cannot be measured" in refused(run, "compare", "far.npy", "y.npy", "--by", "m_g")
+
+
 def test_compare_sizes(run, folder):
     np.save(folder / "short.npy", np.zeros((10, 2)))
-    assert "x.npy has 1500 points, but short has 10" in refused(run, "compare", "x.npy", "y.npy", "short.npy")
+    assert "x.npy has 1500 rows, but short.npy has 10" in refused(
+        run, "compare", "x.npy", "y.npy", "short.npy"
+    )
 
 
 # JSON
@@ -295,11 +316,18 @@ def test_json_has_null_for_what_is_not_finite():
         (("measure", "run.npz:Z", "y.npy"), "it holds X, true, large, flat, line"),
         (("measure", "y.npy", "x.npy"), "give the data first, then the embedding"),
         (("measure", "x.npy", "y.npy", "--all", "--without-self"), "--all has no --without-self"),
-        (("measure", "x.npy", "y.npy", "--centers", "few"), "invalid"),
+        (
+            ("measure", "x.npy", "y.npy", "--centers", "few"),
+            "--centers: 'few' is neither a whole number nor auto",
+        ),
         (("compare", "x.npy"), "required: Y (see unbend compare --help)"),
         (("compare", "x.npy", "y.npy", "y.npy"), "an embedding is given twice"),
         (("compare", "x.npy", "y.npy", "--by", "beauty"), "by = 'beauty' is none of the merits measured"),
         (("compare", "x.npy", "y.npy", "--measures", "ranks,beauty"), "'beauty' is no measure"),
+        (
+            ("compare", "x.npy", "y.npy", "--measures", "ranks", "--by", "r_c"),
+            "by = 'r_c' is none of the merits",
+        ),
         (("demo", "--n", 5), "at least 13 points"),
     ],
 )
@@ -314,11 +342,11 @@ def test_bad_usage(folder, arguments, message, run, capsys):
 
 def test_bad_points(run, folder):
     np.save(folder / "short.npy", np.zeros((10, 2)))
-    assert "x.npy has 1500 points, but short.npy has 10" in refused(run, "measure", "x.npy", "short.npy")
+    assert "x.npy has 1500 rows, but short.npy has 10" in refused(run, "measure", "x.npy", "short.npy")
     y = np.load(folder / "y.npy")
     y[3, 1] = np.nan
     np.save(folder / "nan.npy", y)
-    assert "Y holds NaN at row 3, column 1" in refused(run, "measure", "x.npy", "nan.npy", "--json")
+    assert "nan.npy holds NaN at row 3, column 1" in refused(run, "measure", "x.npy", "nan.npy", "--json")
 
 
 @pytest.mark.parametrize(

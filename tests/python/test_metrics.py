@@ -755,7 +755,7 @@ def test_only_neighborhoods_are_neighborhoods(graph):
 def test_data_and_embedding_must_match():
     with pytest.raises(ValueError, match="X has 50 rows, but Y has 49"):
         ub.faithfulness(GOOD, GOOD[:49, :2], 5)
-    with pytest.raises(ValueError, match="n_components = 3 exceeds the 2 dimensions"):
+    with pytest.raises(ValueError, match="Y has 3 columns, more than the 2 of X"):
         ub.faithfulness(GOOD[:, :2], GOOD, 5)
 
 
@@ -1005,3 +1005,8 @@ def test_rates_of_goldberg_and_ritov():
     assert abs(rates["r_n"] - 2) <= 0.15, rates
     assert abs(rates["r_c"] - 2) <= 0.15, rates
     assert rates["r_pca"] >= 2.85, rates
+
+
+def test_kinds_that_are_no_text():
+    with pytest.raises(ValueError, match=r"kind = \['R'\] is unknown"):
+        ub.metrics.procrustes(GOOD, GOOD[:, :2], kind=["R"])

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -145,9 +146,7 @@ def test_wide_embeddings_have_no_procrustes(roll):
     q = ub.quality(x, y)
     assert {value.measure.family for value in q.values()} == {"ranks", "geodesic", "distances"}
     assert q.kind == "unread"
-    with pytest.raises(
-        ValueError, match=r"r_n cannot be measured: the embedding has 4 dimensions, the data 3"
-    ):
+    with pytest.raises(ValueError, match=r"r_n cannot be measured: Y has 4 dimensions, the data 3"):
         ub.quality(x, y, ["r_n"])
 
 
@@ -233,3 +232,192 @@ def test_bad_input(roll, options, message):
         ub.quality(x, y, **options)
     with pytest.raises(ValueError, match="X has 1500 rows, but Y has 1499"):
         ub.quality(x, y[1:])
+
+
+def strict(text):
+    """Read JSON that holds numbers only."""
+
+    def refuse(constant):
+        raise ValueError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    return x, x[:, :2]
+
+
+def blobs():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    x[30:] += 1e4
+    return x
+
+
+@pytest.mark.parametrize(
+    ("measures", "error"),
+    [
+        (12, "measures = 12 is no name .*: n_neighbors=12 is a keyword"),
+        (None, "measures = None is no name of a measure, nor a list of them"),
+        (b"r_c", "measures = b'r_c' is no name"),
+        ([["r_c"]], r"\['r_c'\] is no measure"),
+        ([12], "12 is no measure"),
+    ],
+)
+def test_measures_that_are_no_names(cloud, measures, error):
+    with pytest.raises(ValueError, match=error):
+        ub.quality(*cloud, measures)
+
+
+def test_all_can_be_in_a_list(cloud):
+    everything = ub.quality(*cloud)
+    assert list(ub.quality(*cloud, ["all"])) == list(everything)
+    assert list(ub.quality(*cloud, ["r_c", "all"])) == [
+        "r_c",
+        *(name for name in everything if name != "r_c"),
+    ]
+    assert list(ub.quality(*cloud, "nieqa")) == ["m_l", "m_g"]  # M_t where the truth is known
+
+
+def test_what_is_asked_for_by_name_is_not_left_out(cloud):
+    x, y = cloud
+    for measures in ("procrustes", "nieqa", ["ranks", "procrustes"], ["all", "nieqa"]):
+        with pytest.raises(
+            ValueError, match=r"(procrustes|nieqa) cannot be measured: Y has 3 dimensions, the data 2"
+        ):
+            ub.quality(y, x, measures)
+
+
+def test_the_head_says_what_is_left_out(cloud):
+    x, y = cloud
+    assert ub.quality(x, y).left_out == {}
+    wide = ub.quality(y, x)
+    assert set(wide.left_out) == {
+        name for name, m in MEASURES.items() if m.family in ("procrustes", "nieqa")
+    } - {"m_t"}
+    head = " ".join(str(wide).split("\n\n")[0].split())
+    assert "without R_N, R_N rescaled, R_C, lower bound" in head
+    assert head.endswith("M_G: Y has 3 dimensions, the data 2")
+    pieces = ub.quality(blobs(), y, n_neighbors=5)
+    assert "without M_G: the neighbourhood graph is in 2 pieces" in str(pieces).splitlines()
+    assert "m_g" in ub.quality(blobs(), y, ["all", "m_g"], n_neighbors=5)
+    taller = ub.quality(x, y, coordinates=x)
+    assert taller.left_out == {"m_t": "coordinates has 3 columns, more than the 2 of Y"}
+    with pytest.raises(ValueError, match="m_t cannot be measured: coordinates has 3 columns"):
+        ub.quality(x, y, ["m_t"], coordinates=x)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coordinates": np.full((60, 2), np.nan)}, "coordinates holds NaN at row 0, column 0"),
+        ({"coordinates": np.full((60, 2), 1e151)}, "coordinates holds 1e151 at row 0, column 0: squared"),
+        ({"n_pairs": 5}, "n_pairs = 5 is too few: a sample needs at least 1024"),
+        ({"n_pairs": 0}, "n_pairs = 0"),
+        ({"n_sources": 0}, "n_sources = 0"),
+        ({"n_centers": np.array([1])}, "n_centers = "),
+        ({"half_width": "thin"}, "half_width = 'thin'"),
+        ({"n_jobs": 0}, "n_jobs = 0"),
+        ({"random_state": -1}, "random_state = -1"),
+    ],
+)
+def test_everything_is_checked_before_the_work(cloud, options, message, monkeypatch):
+    monkeypatch.setattr("unbend.survey.resolve", lambda *_: pytest.fail("neighbours were looked for"))
+    with pytest.raises(ValueError, match=message):
+        ub.quality(*cloud, **options)
+
+
+def test_m_g_of_sampled_sources_has_an_unknown_error():
+    x, coordinates = ub.datasets.swiss_roll(4473, random_state=0)
+    q = ub.quality(x, coordinates, ["m_g"], random_state=0)
+    assert math.isnan(q["m_g"].standard_error)
+    assert str(q).splitlines()[3].split()[2] == "?"
+    assert ub.quality(x[:4472], coordinates[:4472], ["m_g"])["m_g"].standard_error == 0
+
+
+def test_exact_infinities_are_exact(cloud):
+    x, _ = cloud
+    q = ub.quality(x, np.zeros((60, 2)))
+    stretch = q["geodesic_stretch"]
+    assert (stretch.value, stretch.standard_error, stretch.half_width) == (math.inf, 0, 0)
+    assert q.geodesic.standard_error["stretch"] == 0
+    spot = str(ub.quality(np.zeros((60, 3)), x[:, :2]))
+    assert "?" not in spot
+    assert "±" not in spot
+
+
+def test_single_precision_is_rescaled_in_double(cloud):
+    x, y = cloud
+    for unit in (1e60, 1e-60):
+        single, double = (
+            ub.quality(unit * x, y.astype(kind), ["procrustes"], n_centers=20, random_state=0)["r_n_scaled"]
+            for kind in (np.float32, np.float64)
+        )
+        assert single.units.mean() == pytest.approx(single.value, rel=1e-9)
+        assert single.standard_error == pytest.approx(double.standard_error, rel=1e-4)
+
+
+def test_points_that_are_not_measured_may_be_far_out(cloud):
+    x, y = cloud
+    y = y.copy()
+    y[0] = 1e12
+    rescaled = (
+        ub.quality(unit * x, y, ["procrustes"], n_centers=1, random_state=1)["r_n_scaled"]
+        for unit in (1e145, 1)
+    )
+    big, small = (value.units for value in rescaled)
+    np.testing.assert_allclose(big, small, rtol=1e-9)
+
+
+def test_to_dict_is_ready_for_strict_json(cloud):
+    x, y = cloud
+    spots = np.zeros((60, 3))
+    found = ub.quality(spots, y), ub.compare(spots, {"a": y}), ub.faithfulness(spots, y)
+    drawn = (
+        METRICS.ranks(x, y, n_centers=1, random_state=0),
+        ub.faithfulness(x, y, n_centers=1, random_state=0),
+    )
+    for one in (*found, *drawn):
+        json.dumps(one.to_dict(), allow_nan=False)
+    held = strict(found[0].to_json())
+    assert held == found[0].to_dict()
+    assert held["measures"]["r_c"]["value"] is None
+
+
+@pytest.mark.parametrize("n_centers", [None, 10])
+def test_copies_are_equal(cloud, n_centers):
+    x, y = cloud
+    options = {"n_centers": n_centers, "n_sources": 20, "random_state": 0}
+    for one, other in (
+        (ub.quality(x, y, **options), ub.quality(x, 2 * y, **options)),
+        (ub.compare(x, {"a": y}, **options), ub.compare(x, {"a": 2 * y}, **options)),
+    ):
+        assert pickle.loads(pickle.dumps(one)) == one != other
+    assert one["a"]["r_c"] != one["a"]["r_n"]
+    assert one["a"]["r_c"] != 1
+
+
+def test_at_random_is_nothing_beyond_chance(cloud):
+    found = METRICS.ranks(*cloud, 12)
+    for name in ("r_nx", "lcmc"):
+        assert (found.null(name) == 0).all()
+    row = next(line for line in str(ub.quality(*cloud)).splitlines() if line.startswith("  R_NX"))
+    assert row.split()[2] == "0"
+
+
+def test_frames_that_may_lack_values(cloud):
+    x, y = cloud
+    expected = ub.quality(x, y, ["r_c"])["r_c"].value
+    assert ub.quality(pd.DataFrame(x).astype("Float64"), y, ["r_c"])["r_c"].value == expected
+    whole = (10 * x).round()
+    frame = pd.DataFrame(whole.astype(int)).astype("Int64")
+    assert ub.quality(frame, y, ["r_c"])["r_c"] == ub.quality(whole, y, ["r_c"])["r_c"]
+    frame.iloc[7, 1] = pd.NA
+    with pytest.raises(ValueError, match="X holds NaN at row 7, column 1"):
+        ub.quality(frame, y)
+    for frame in (pd.DataFrame(x).assign(s="a"), pd.DataFrame(x).astype(object)):
+        with pytest.raises(ValueError, match="X has dtype object"):
+            ub.quality(frame, y)
+    with pytest.raises(ValueError, match="X is no table of numbers, one point a row"):
+        ub.quality([[1, 2], [3]], y)

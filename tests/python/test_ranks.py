@@ -207,3 +207,14 @@ def test_bad_neighbourhoods_and_names_are_refused():
         metrics.mrre(X, Y, 4, kind="both")
     with pytest.raises(ValueError, match="at least 2 points, got 1"):
         metrics.coranking_matrix(X[:1], Y[:1])
+
+
+def test_mrre_can_be_above_one():
+    x, y = [[2, 5], [6, 1], [8, 8], [0, 5]], [[1, 3], [3, 8], [3, 4], [3, 2]]
+    assert ub.metrics.mrre(x, y, 2) == 1.25
+    found = ub.metrics.ranks(np.tile(x, (3, 1)), np.tile(y, (3, 1)), 2, n_centers=2, random_state=0)
+    high = found.interval("mrre_false")[1]
+    assert high == pytest.approx(
+        found.mrre_false[-1] + 1.96 * found.standard_error("mrre_false")[-1], rel=1e-3
+    )
+    assert ub.quality(x, y, ["mrre_false"], 2)["mrre_false"].measure.high >= 1.25

@@ -112,3 +112,11 @@ def test_the_measures_take_auto():
         ub.metrics.lower_bound(X, 2, per_point=True, **options),
     ):
         assert 1.96 * standard_error(one, len(one) / len(X)) <= 0.01
+
+
+def test_auto_with_errors_beyond_all_bounds():
+    x = np.random.default_rng(0).normal(size=(2500, 3))
+    m = ub.faithfulness(x * 1e-90, x[:, :2], n_centers="auto", random_state=0)
+    assert m.n_centers == 2500
+    assert m.r_n > 1e170
+    assert mean_of(np.zeros(5000), n_centers="auto")[2] == [1000]

@@ -88,7 +88,7 @@ def test_landmarks_and_sources_may_be_few():
         nieqa_global(x, truth, n_landmarks=2001)
     with pytest.raises(ValueError, match="not both"):
         nieqa_global(x, truth, landmark_neighbors=8, neighborhoods=ub.neighborhoods(x, 8))
-    with pytest.raises(ValueError, match="n_components = 4 exceeds"):
+    with pytest.raises(ValueError, match="Y has 4 columns, more than the 3 of X"):
         nieqa_global(x, cloud(2000, 4))
 
 
@@ -110,3 +110,26 @@ def test_truth_allows_its_own_axes_to_be_scaled_and_the_embedding_to_be_turned()
     assert nieqa_truth(cloud(400, 3), u) == pytest.approx(ub.metrics.asim(cloud(400, 3), u))
     with pytest.raises(ValueError, match="Y has 3 rows, but coordinates has 400"):
         nieqa_truth(u[:3], u)
+
+
+def test_no_unit_is_too_large():
+    x = np.outer(np.linspace(-1, 1, 300), np.ones(3)) + cloud(300) / 1000
+    x /= abs(x).max()
+    large = 2.0**498  # less than 1e150, and the diagonal is more
+    found = [nieqa_global(unit * x, x[:, :2], n_landmarks=300) for unit in (1.0, large)]
+    assert found[0] == found[1]
+
+
+def test_bad_input_is_called_what_it_is():
+    u = cloud(30, 2)
+    bad = np.where(np.arange(60).reshape(30, 2) == 7, np.nan, u)
+    with pytest.raises(ValueError, match="coordinates holds NaN at row 3, column 1"):
+        nieqa_truth(u, bad)
+    with pytest.raises(ValueError, match="Y holds NaN at row 3, column 1"):
+        nieqa_truth(bad, u)
+    with pytest.raises(ValueError, match="coordinates has 3 columns, more than the 2 of Y"):
+        nieqa_truth(u, cloud(30, 3))
+    with pytest.raises(ValueError, match="Yi holds NaN at row 3, column 1"):
+        ub.metrics.asim(u, bad)
+    with pytest.raises(ValueError, match="Xi is empty"):
+        ub.metrics.asim(u[:0], u[:0])

@@ -261,7 +261,10 @@ def _add_sampling(parser: _Parser) -> None:
 
 
 def _auto_or_count(text: str) -> int | str:
-    return text if text == "auto" else int(text)
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor auto") from None
 
 
 def _add_demo(commands: Any) -> None:

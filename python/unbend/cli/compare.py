@@ -18,15 +18,12 @@ def run(options: argparse.Namespace) -> None:
     from ..files import read_points
 
     x = read_points(options.X)
-    named = {name: read_points(file) for name, file in _named(options.Y).items()}
-    for name, y in named.items():
-        if len(y) != len(x):
-            raise ValueError(f"{options.X} has {len(x)} points, but {name} has {len(y)}")
-    coordinates: Any = None if options.coordinates is None else read_points(options.coordinates)
+    named = {name: _of(x, file, options) for name, file in _named(options.Y).items()}
+    coordinates: Any = None if options.coordinates is None else _of(x, options.coordinates, options)
     found = compare(
         x,
         named,
-        options.measures.split(",") if options.measures else "all",
+        [name.strip() for name in options.measures.split(",")] if options.measures else "all",
         options.neighbors,
         by=options.by,
         radius=options.radius,
@@ -36,6 +33,14 @@ def run(options: argparse.Namespace) -> None:
         n_jobs=options.jobs,
     )
     show(found, options)
+
+
+def _of(x: Any, file: str, options: argparse.Namespace) -> Any:
+    """Read what belongs to the data row for row, and say which file does not."""
+    from ..files import read_points
+    from ..metrics.sampling import pair
+
+    return pair(x, read_points(file), (options.X, file), narrower=False)[1]
 
 
 def _named(files: list[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..measures import finite
+from ..plain import finite
 from .arguments import UsageError
 from .words import reading, rows, show, sized, worst, worst_lines, wrapped
 
@@ -66,8 +66,9 @@ def _quality(x: Any, y: Any, options: argparse.Namespace) -> Quality:
 
 def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:
     """Say in the words of the command line what cannot be compared."""
-    if len(x) != len(y):
-        raise ValueError(f"{options.X} has {len(x)} points, but {options.Y} has {len(y)}")
+    from ..metrics.sampling import pair
+
+    pair(x, y, (options.X, options.Y), narrower=False)
     if y.shape[1] > x.shape[1]:
         raise ValueError(
             f"{options.Y} has {y.shape[1]} columns, more than the {x.shape[1]} of {options.X}: "

@@ -39,6 +39,9 @@ _FEWEST_SOURCES = 50
 _ALL_PAIRS = 2_000_000
 _SOME_PAIRS = 1_000_000
 
+# Batches of 32 pairs, 32 of them, say how sure the numbers are.
+_FEWEST_PAIRS = 1024
+
 _RANGES = {"residual_variance": (0.0, 1.0), "spearman": (-1.0, 1.0), "pearson": (-1.0, 1.0)}
 
 
@@ -219,8 +222,8 @@ def geodesic(
     True
     """
     x, y = pair(X, Y, narrower=False)
-    graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
     sources = draw_sources(len(x), n_sources, random_state)
+    graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph
     numbers, unreachable, stretch = _core.geodesic(x, y, graph, sources, thread_count(n_jobs))
     errors = {name: error for name, (_, error, _) in numbers.items()}
     return Geodesic(
@@ -275,10 +278,8 @@ def shepard(
     True
     """
     x, y = pair(X, Y, narrower=False)
-    wanted = None if n_pairs is None else as_count(n_pairs, "n_pairs")
-    if wanted is None and len(x) * (len(x) - 1) // 2 > _ALL_PAIRS:
-        wanted = _SOME_PAIRS
-    numbers, seen = _core.shepard(x, y, wanted, seed_from(random_state), thread_count(n_jobs))
+    wanted, seed, threads = pair_count(len(x), n_pairs), seed_from(random_state), thread_count(n_jobs)
+    numbers, seen = _core.shepard(x, y, wanted, seed, threads)
     return Shepard(
         **{name: value for name, (value, _, _) in numbers.items()},
         n_pairs=seen,
@@ -401,6 +402,17 @@ def stress(X: Any, Y: Any, *, scaled: bool = False, **options: Any) -> float:
     return m.stress_scaled if scaled else m.stress
 
 
+def pair_count(n: int, n_pairs: Any) -> int | None:
+    """Return how many pairs of `n` points to draw; None for all of them."""
+    pairs = n * (n - 1) // 2
+    if n_pairs is None:
+        return _SOME_PAIRS if pairs > _ALL_PAIRS else None
+    wanted = as_count(n_pairs, "n_pairs")
+    if wanted < min(pairs, _FEWEST_PAIRS):
+        raise ValueError(f"n_pairs = {wanted} is too few: a sample needs at least {_FEWEST_PAIRS}")
+    return wanted
+
+
 def draw_sources(n: int, n_sources: Any, random_state: Any) -> Centers:
     """Return the points from which to follow paths, in rising order; None for all of them."""
     affordable = max(_FEWEST_SOURCES, WORK // n)
@@ -417,6 +429,8 @@ def _error_of_median(values: Array, n: int) -> float:
     The rank of the true median among m values drawn has the standard error sqrt(m) / 2, and the values one
     of them away on both sides say how far that is.
     """
+    if len(values) == n:
+        return 0.0
     low, high = _about_median(values, n, 1.0)
     return (high - low) / 2 if np.isfinite(high) else float("inf")
 

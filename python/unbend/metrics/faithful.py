@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..neighbors import Neighborhoods, resolve
+from ..plain import finite
 from ..points import as_count, as_points, thread_count
 from .folds import OVERLAP_STEPS, _Overlap, _WithOverlap
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, interval, pair, sampled, standard_error
@@ -130,9 +131,13 @@ class Faithfulness:
             raise ValueError(f"{name!r} has no interval: use one of {', '.join(self.standard_error)}")
         return interval(getattr(self, name), self.standard_error[name], low=0.0)
 
-    def to_dict(self) -> dict[str, float | int | dict[str, float]]:
-        """Return the means and counts, `overlap` among them, without the arrays: ready for JSON."""
-        return {**self._counted(), "overlap": self.overlap, "standard_error": dict(self.standard_error)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the means and counts, `overlap` among them, without the arrays.
+
+        Ready for JSON: what is not finite is None.
+        """
+        held = {**self._counted(), "overlap": self.overlap, "standard_error": dict(self.standard_error)}
+        return {name: finite(value) for name, value in held.items()}
 
 
 def faithfulness(
@@ -264,7 +269,7 @@ def procrustes(
     >>> ub.metrics.procrustes(X, X[:, ::-1] + 3, n_neighbors=5) < 1e-20  # an isometry
     True
     """
-    if kind not in _FIELD:
+    if not isinstance(kind, str) or kind not in _FIELD:
         raise ValueError(f"kind = {kind!r} is unknown: use 'R', 'R_N', 'R_C' or 'R_PCA'")
     m = faithfulness(X, Y, n_neighbors, **options)
     return m.per_point[_FIELD[kind]] if per_point else float(getattr(m, _FIELD[kind]))

@@ -159,6 +159,8 @@ def nieqa_global(
     Shortest paths bend around holes, so even the true coordinates of a surface with a hole score more than 0:
     0.045 to 0.06 for the roll with one of 1000 points. Short cuts do more harm: see `landmark_neighbors`.
 
+    From a sample of sources it depends on which are drawn, by how much is not known.
+
     Cost: O(n (k + log n)) for each source and each landmark, and the number of landmarks cubed.
 
     Parameters
@@ -207,10 +209,10 @@ def nieqa_global(
     """
     x, y = pair(X, Y)
     _check_normalization(normalization)
-    graph = _landmark_graph(x, landmark_neighbors, neighborhoods, n_jobs)
     count = _landmark_count(len(x), y.shape[1], n_landmarks)
-    skeleton = Skeleton.of(x, graph, count, draw_sources(len(x), n_sources, random_state), n_jobs)
-    return skeleton.asim(y, normalization)
+    graph = _landmark_graph(x, landmark_neighbors, neighborhoods, n_jobs)
+    sources = draw_sources(len(x), n_sources, random_state)
+    return Skeleton.of(x, graph, count, sources, n_jobs).asim(y, count, normalization)
 
 
 def nieqa_truth(Y: Any, coordinates: Any, *, normalization: Normalization = "centered") -> float:
@@ -251,27 +253,36 @@ def nieqa_truth(Y: Any, coordinates: Any, *, normalization: Normalization = "cen
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Landmarks, and how far they are apart along the graph: of the data alone, for any embedding."""
+    """Landmarks, and how far they are apart along the graph: of the data alone, for any embedding.
+
+    The first on most paths, so that the first few are those of an embedding that takes fewer.
+    """
 
     landmarks: npt.NDArray[np.intp]
     distances: Array
+    exact: bool
+    """Whether paths from all points were counted, not from some that were drawn."""
 
     @classmethod
     def of(cls, x: Any, graph: Neighborhoods, count: int, sources: Centers, n_jobs: int | None) -> Skeleton:
         """Find so many landmarks, on paths from `sources`."""
         landmarks, _, distances = _core.skeleton(x, graph._graph, count, sources, thread_count(n_jobs))
-        return cls(landmarks.astype(np.intp), distances.reshape(count, count))
+        return cls(landmarks.astype(np.intp), distances.reshape(count, count), sources is None)
 
     @classmethod
     def by_default(cls, x: Any, d: int, random_state: Any, n_jobs: int | None) -> Skeleton:
-        """Find as many as :func:`nieqa_global` finds for embeddings in `d` dimensions."""
+        """Find as many as :func:`nieqa_global` finds for embeddings in up to `d` dimensions."""
         graph, n = _landmark_graph(x, None, None, n_jobs), len(x)
         return cls.of(x, graph, _landmark_count(n, d, None), draw_sources(n, None, random_state), n_jobs)
 
-    def asim(self, y: Any, normalization: Normalization = "centered") -> float:
-        """Compare an embedding of the landmarks with what classical scaling makes of them."""
-        laid_out = _classical_scaling(self.distances, y.shape[1])
-        return _core.asim(laid_out, y[self.landmarks], normalization, 1)
+    def default_asim(self, y: Any) -> float:
+        """Return what :func:`nieqa_global` returns for `y`."""
+        return self.asim(y, _landmark_count(len(y), y.shape[1], None), "centered")
+
+    def asim(self, y: Any, count: int, normalization: Normalization) -> float:
+        """Compare an embedding of the first landmarks with what classical scaling makes of them."""
+        laid_out = _classical_scaling(self.distances[:count, :count], y.shape[1])
+        return _core.asim(laid_out, y[self.landmarks[:count]], normalization, 1)
 
 
 def _landmark_graph(x: Any, k: Any, given: Neighborhoods | None, n_jobs: int | None) -> Neighborhoods:
@@ -319,18 +330,21 @@ def _landmark_count(n: int, d: int, wanted: Any) -> int:
 
 
 def _classical_scaling(distances: Array, d: int) -> Array:
-    """Return coordinates in `d` dimensions, the largest first, from distances between all points."""
+    """Return coordinates in `d` dimensions, the largest first, from distances between all points.
+
+    In units of the largest distance: nothing that is made of them knows the unit, and paths through data near
+    the largest numbers are longer than what the core takes.
+    """
     from scipy.linalg import eigh
 
-    unit = distances.max() or 1.0
-    squared = (distances / unit) ** 2
+    squared = (distances / (distances.max() or 1.0)) ** 2
     squared = (squared + squared.T) / 2
     centered = squared - squared.mean(axis=0)
     centered = (centered.T - centered.mean(axis=1)).T / -2
     m = len(distances)
     values, vectors = eigh(centered, subset_by_index=[max(0, m - d), m - 1])
     laid_out = np.zeros((m, d))
-    laid_out[:, : len(values)] = unit * (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
+    laid_out[:, : len(values)] = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
     return laid_out
 
 

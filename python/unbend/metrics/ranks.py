@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..neighbors import Neighborhoods
+from ..plain import finite
 from ..points import as_count, thread_count
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, interval, pair, sampled
 
@@ -44,7 +45,10 @@ Name = Literal[
 Table = npt.NDArray[np.uint32]
 _Curve = tuple[Array, Array, Array]
 
+# What chance is taken off from: below 0 where less than by chance is kept, and 0 at random.
 _SIGNED = ("r_nx", "lcmc", "auc")
+# Reversed ranks score 1, and there is worse: 1.25 with 4 points and 2 neighbours.
+_UNCAPPED = ("mrre_false", "mrre_missing")
 _N_NEIGHBORS = 12
 
 
@@ -68,7 +72,7 @@ class Ranks:
         agreement rate, and `r_nx` the corrected one. At k = n - 1 `r_nx` is 0.
     mrre_false, mrre_missing : ndarray
         Mean relative rank errors of the nearest in Y and of those in X: 0 is perfect, and 1 is what reversed
-        ranks score.
+        ranks score. A little more is possible.
     rand_index : ndarray
         The share of the other points that are neighbours on both sides or on neither; in [0, 1], 1 is
         perfect. For small k it is near 1 for any embedding: look at :meth:`null`.
@@ -160,7 +164,10 @@ class Ranks:
 
     def null(self, name: Name) -> Array | float:
         """Return what a measure is, in the mean, when the points of Y are relabelled at random: exact."""
-        return 0.0 if name == "auc" else self._curve(name)[2]
+        if name == "auc":
+            return 0.0
+        null = self._curve(name)[2]
+        return np.zeros_like(null) if name in _SIGNED else null
 
     def standard_error(self, name: Name) -> Array | float:
         """Return the standard error of a measure for every k; 0 when all points were looked at."""
@@ -175,12 +182,12 @@ class Ranks:
 
         When all points were looked at the value is exact and both ends are the same.
         """
-        low = -1.0 if name in _SIGNED else 0.0
+        low, high = -1.0 if name in _SIGNED else 0.0, np.inf if name in _UNCAPPED else 1.0
         if name == "auc":
-            return interval(self.auc, float(self.standard_error(name)), low, 1.0)
+            return interval(self.auc, float(self.standard_error(name)), low, high)
         at = self._place(k)
         errors = np.asarray(self.standard_error(name))
-        return interval(float(self._curve(name)[0][at]), float(errors[at]), low, 1.0)
+        return interval(float(self._curve(name)[0][at]), float(errors[at]), low, high)
 
     def per_point(self, name: Name, k: int | None = None) -> Array:
         """Return the value of every point looked at with `k` neighbours, K by default.
@@ -192,15 +199,19 @@ class Ranks:
         return _core.rank_values(self.n_points, self._in_x, self._in_y, name, self._place(k) + 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all curves and numbers without the arrays of points: ready for JSON."""
+        """Return all curves and numbers without the arrays of points.
+
+        Ready for JSON: what is not finite is None.
+        """
         curves = {name: curve[0].tolist() for name, curve in self._curves.items()}
         counts = {"n_points": self.n_points, "n_centers": len(self.centers), "k": self.k.tolist()}
         names: tuple[Any, ...] = (*self._curves, "auc")
         errors = {name: np.asarray(self.standard_error(name)).tolist() for name in names}
-        return {**counts, **curves, "auc": self.auc, "best_k": self.best_k, "standard_error": errors}
+        held = {**counts, **curves, "auc": self.auc, "best_k": self.best_k, "standard_error": errors}
+        return {name: finite(value) for name, value in held.items()}
 
     def _curve(self, name: str) -> _Curve:
-        if name not in self._curves:
+        if not isinstance(name, str) or name not in self._curves:
             raise ValueError(f"{name!r} is unknown: use one of {', '.join((*self._curves, 'auc'))}")
         return self._curves[name]
 
@@ -419,7 +430,9 @@ def mrre(
     """Return a mean relative rank error (Lee & Verleysen 2007): 0 is perfect, 1 is what reversed ranks score.
 
     Over the k nearest, s their ranks in their own space and r on the other side: |r - s| / s, over
-    H = sum of |n - 2s| / s. Unlike trustworthiness it sees ranks exchanged within a neighbourhood.
+    H = sum of |n - 2s| / s. That is what reversed ranks give and not the most there is: 4 points with 2
+    neighbours can reach 1.25, and no up to 39 points more than that. Unlike trustworthiness it sees ranks
+    exchanged within a neighbourhood.
 
     Parameters
     ----------

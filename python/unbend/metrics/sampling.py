@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._random import generator
-from ..points import as_count, as_points
+from ..points import as_count, as_points, check_entries
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Centers: TypeAlias = "npt.NDArray[np.uint32] | None"
@@ -86,8 +86,9 @@ def _needed(values: Array, n: int, half_width: float) -> int:
     kept = values[np.isfinite(values)]
     if len(kept) < 2:
         return n
-    endless = (NORMAL_95 * float(kept.std(ddof=1)) / half_width) ** 2
-    return int(np.ceil(endless / (1 + endless / n)))
+    with np.errstate(over="ignore", divide="ignore"):
+        endless = (NORMAL_95 * kept.std(ddof=1) / half_width) ** 2
+        return int(np.ceil(n / (1 + n / endless)))
 
 
 def standard_error(values: Array, share: float) -> float:
@@ -113,12 +114,21 @@ def interval(value: float, error: float, low: float = -np.inf, high: float = np.
 
 def pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), *, narrower: bool = True) -> tuple[Any, Any]:
     """Return data and embedding as the core takes them; a `narrower` one has no more columns."""
-    x, y = as_points(X, names[0]), as_points(Y, names[1])
+    (first, second), (x, y) = names, map(as_points, (X, Y), names)
     if len(x) != len(y):
-        raise ValueError(f"{names[0]} has {len(x)} rows, but {names[1]} has {len(y)}")
+        raise ValueError(f"{first} has {len(x)} rows, but {second} has {len(y)}")
     if narrower and y.shape[1] > x.shape[1]:
-        raise ValueError(f"n_components = {y.shape[1]} exceeds the {x.shape[1]} dimensions of the data")
+        raise ValueError(f"{second} has {y.shape[1]} columns, more than the {x.shape[1]} of {first}")
+    check_entries(x, first)
+    check_entries(y, second)
     return x, y
+
+
+def check_sample(n_centers: Any, half_width: Any) -> None:
+    """Refuse what :func:`sampled` would refuse."""
+    _as_half_width(half_width)
+    if n_centers is not None and not (isinstance(n_centers, str) and n_centers == "auto"):
+        as_count(n_centers, "n_centers")
 
 
 def _as_half_width(value: Any) -> float:
