@@ -49,6 +49,7 @@ __all__ = [
     "rank_curves",
     "rank_tables",
     "rank_values",
+    "rectify",
     "reversed",
     "rotating_ball",
     "s_curve",

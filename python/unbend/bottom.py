@@ -26,7 +26,19 @@ MOST_ROWS = 2**32 - 1
 
 
 class GapWarning(UserWarning):
-    """The last eigenvector wanted cannot be told from the next one."""
+    """The last eigenvector wanted cannot be told from the next one.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> ring = 2 * np.eye(6) - np.roll(np.eye(6), 1, axis=0) - np.roll(np.eye(6), -1, axis=0)
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     _ = bottom(ring, 1)  # a ring may be turned: its first two vectors have one value
+    >>> found[0].category is GapWarning
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -149,7 +161,8 @@ def bottom(
     )
     norm = found["norm"] or 1.0
     found["residuals"] = found["residuals"] / norm
-    spectrum = Spectrum(**found, **_separation(found["values"], found["residuals"], n_vectors, norm))
+    gap, doubt = _separation(found["values"], found["residuals"], n_vectors, norm)
+    spectrum = Spectrum(**found, gap=gap, doubt=doubt)
     _judge(spectrum, n_vectors, max_memory)
     return spectrum
 
@@ -190,12 +203,12 @@ def _limit(max_memory: int | None) -> int | None:
     return None if free is None else int(0.8 * free)
 
 
-def _separation(values: Array, residuals: Array, n_vectors: int, norm: float) -> dict[str, float]:
+def _separation(values: Array, residuals: Array, n_vectors: int, norm: float) -> tuple[float, float]:
     if len(values) <= n_vectors:
-        return {"gap": np.inf, "doubt": 0.0}
+        return np.inf, 0.0
     gap = max(0.0, float(values[n_vectors] - values[n_vectors - 1]))
     wrong = float(np.linalg.norm(residuals[:n_vectors])) + np.finfo(np.float64).eps
-    return {"gap": gap, "doubt": wrong * norm / gap if gap > 0 else np.inf}
+    return gap, wrong * norm / gap if gap > 0 else np.inf
 
 
 def _judge(spectrum: Spectrum, n_vectors: int, max_memory: int | None) -> None:

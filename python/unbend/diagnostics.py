@@ -75,6 +75,14 @@ class Verdict:
         Left of Corollary 5.2, and sigma / tau.
     corollary_applies : bool
         Whether what it assumes of e1, kappa and rho is the case.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.grid(81, 41)
+    >>> verdict = ub.price_of_normalization(X, coordinates, algorithms="LEM")["LEM"]
+    >>> verdict.outcome, verdict.phi_y < verdict.phi_z
+    ('holds', True)
     """
 
     algorithm: str

@@ -1,8 +1,10 @@
 //! The smallest eigenvectors: those of a dense solver, on any number of threads, whatever is known of the null space.
 
 use nalgebra::{DMatrix, SymmetricEigen};
-use unbend::spectral::{Bottom, Null, Plan, Solver, Sparse, Spectrum, bottom, dissect};
-use unbend::{Error, Monitor, Unmonitored, rng};
+use ndarray::Array2;
+use unbend::neighbors::{Search, nearest};
+use unbend::spectral::{Bottom, HlleParams, Null, Plan, Solver, Sparse, Spectrum, bottom, dissect, hlle};
+use unbend::{Error, Monitor, Points, Unmonitored, rng};
 
 use crate::on_threads;
 
@@ -85,7 +87,7 @@ fn values_are_those_of_a_dense_solver() {
             assert_eq!(spectrum.vectors.dim(), (width * height, n_vectors));
             assert!(spectrum.residuals[..n_vectors].iter().all(|&r| r < 1e-10 * spectrum.norm));
             let product = spectrum.vectors.t().dot(&spectrum.vectors);
-            assert!((product - ndarray::Array2::<f64>::eye(n_vectors)).iter().all(|e| e.abs() < 1e-12));
+            assert!((product - Array2::<f64>::eye(n_vectors)).iter().all(|e| e.abs() < 1e-12));
             assert!(spectrum.converged);
         }
     }
@@ -217,5 +219,27 @@ fn it_can_be_stopped() {
         let rows = Rows::of(&grids(size, 13, 1));
         let stopped = bottom(&rows.matrix(), Null::Constants, None, &Bottom::default(), &Stopped);
         assert_eq!(stopped.unwrap_err(), Error::Interrupted);
+    }
+}
+
+/// The inverse is larger by twelve digits on the two coordinates, and most of its space is rounding.
+#[test]
+fn flat_patches_have_two_more_null_vectors() {
+    for seed in 0..20 {
+        let mut stream = rng::stream(seed, "patch", 0);
+        let flat = Array2::from_shape_fn((250, 2), |_| rng::uniform(&mut stream));
+        let points = Points::new("X", flat.view(), &Unmonitored).unwrap();
+        let graph = nearest(&points, 12, Search::Auto, &Unmonitored).unwrap().neighborhoods;
+        let weights = hlle(&points, &graph, &HlleParams::default(), &Unmonitored).unwrap();
+        let matrix = weights.matrix(&graph, &Unmonitored).unwrap();
+        let rows = Rows {
+            indptr: matrix.indptr.iter().map(|&i| i as usize).collect(),
+            indices: matrix.indices.iter().map(|&i| i as u32).collect(),
+            values: matrix.data.clone(),
+        };
+        let spectrum = found(&rows, 2, Null::Constants, None);
+        let largest = spectrum.residuals[..2].iter().fold(0.0, |l: f64, &r| if r <= l { l } else { r });
+        assert!(largest < 1e-12 * spectrum.norm, "{:?}", spectrum.residuals);
+        assert!(spectrum.values[1].abs() < 1e-12 * spectrum.norm && spectrum.values[2] > 1e-6);
     }
 }

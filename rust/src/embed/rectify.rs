@@ -45,12 +45,12 @@ pub struct Rectified {
 ///
 /// ```
 /// use ndarray::array;
-/// use unbend::neighbors::nearest;
+/// use unbend::neighbors::{Search, nearest};
 /// use unbend::{Points, Unmonitored, embed::rectify};
 /// let x = array![[0.0, 0.0], [4.0, 0.0], [0.0, 1.0], [4.0, 1.0], [2.0, 3.0]];
 /// let y = &x * &array![0.5, 10.0]; // axes that were scaled
 /// let (x, y) = (Points::new("X", x.view(), &Unmonitored)?, Points::new("Y", y.view(), &Unmonitored)?);
-/// let graph = nearest(&x, 3, &Unmonitored)?.neighborhoods;
+/// let graph = nearest(&x, 3, Search::Auto, &Unmonitored)?.neighborhoods;
 /// let matrix = rectify(&x, &y, &graph, &Unmonitored)?.matrix;
 /// assert!((matrix[0] - 2.0).abs() < 1e-9 && (matrix[3] - 0.1).abs() < 1e-9 && matrix[1].abs() < 1e-9);
 /// # Ok::<(), unbend::Error>(())

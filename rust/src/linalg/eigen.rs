@@ -33,11 +33,15 @@ pub fn symmetric_eigen(matrix: &mut [f64], n: usize, values: &mut [f64], scratch
     sort_down(matrix, n, values);
 }
 
-/// Through nalgebra's tridiagonal QR; false, with `matrix` untouched, in the rare case that it does not converge.
+/// Through nalgebra's tridiagonal QR; false, with `matrix` untouched, in the rare cases that it does not converge or
+/// overflows, as it may where most of the matrix is rounding.
 fn tridiagonal(matrix: &mut [f64], n: usize, values: &mut [f64]) -> bool {
     const ITERATIONS: usize = 10_000;
     let dense = DMatrix::from_column_slice(n, n, matrix);
     let Some(eigen) = SymmetricEigen::try_new(dense, f64::EPSILON, ITERATIONS) else { return false };
+    if !eigen.eigenvalues.iter().chain(&eigen.eigenvectors).all(|v| v.is_finite()) {
+        return false;
+    }
     values.copy_from_slice(eigen.eigenvalues.as_slice());
     matrix.copy_from_slice(eigen.eigenvectors.as_slice());
     true

@@ -11,8 +11,17 @@ use crate::linalg::symmetric_eigen;
 /// Rows that one thread handles at once.
 const ROWS: usize = 2048;
 
-/// Directions with a smaller share of a block than this are rounding.
+/// Squared lengths with a smaller share of a block than this are rounding, once nothing else can be done.
 const RANK: f64 = 1e-14;
+
+/// Lengths of turned columns with a smaller share of a block than this are rounding.
+const ROUNDING: f64 = 1e-14;
+
+/// Columns are orthonormal after one division where no squared share is smaller than this.
+const EVEN: f64 = 1e-4;
+
+/// How often a block is turned and divided at most.
+const PASSES: usize = 4;
 
 /// Vectors side by side, row after row.
 pub type Block = Vec<Row>;
@@ -103,27 +112,39 @@ pub fn project(block: &mut [Row], basis: &[Block]) -> Vec<Square> {
 }
 
 /// Makes the columns orthonormal; those that depend on others become zero.
+///
+/// A Gram matrix sees nothing of a direction that is smaller than 1e-8 of the others. So the block is turned to its
+/// principal directions first, which are then measured again, each by itself, until none hides behind another.
 pub fn orthonormalize(block: &mut Block) {
-    let mut product = gram(block, block);
-    let scale: Row =
-        std::array::from_fn(|i| if product[i][i] > 0.0 { product[i][i].sqrt().recip() } else { 0.0 });
-    for i in 0..SIDES {
-        for j in 0..SIDES {
-            product[i][j] *= scale[i] * scale[j];
-        }
-    }
-    let mut vectors: Vec<f64> = product.iter().flatten().copied().collect();
-    let mut values = [0.0; SIDES];
-    symmetric_eigen(&mut vectors, SIDES, &mut values, &mut Vec::new());
-    let mut turn = ZERO;
-    for i in 0..SIDES {
-        for j in 0..SIDES {
-            if values[j] > RANK {
-                turn[i][j] = scale[i] * vectors[j * SIDES + i] / values[j].sqrt();
+    for pass in 0..PASSES {
+        let mut product = gram(block, block);
+        let least = if pass == 0 { 0.0 } else { ROUNDING };
+        let scale: Row = std::array::from_fn(|i| {
+            let length = product[i][i].sqrt();
+            if length > least { length.recip() } else { 0.0 }
+        });
+        let live = scale.iter().filter(|&&s| s > 0.0).count();
+        for i in 0..SIDES {
+            for j in 0..SIDES {
+                product[i][j] *= scale[i] * scale[j];
             }
         }
+        let mut vectors: Vec<f64> = product.iter().flatten().copied().collect();
+        let mut values = [0.0; SIDES];
+        symmetric_eigen(&mut vectors, SIDES, &mut values, &mut Vec::new());
+        let last = pass + 1 == PASSES || values[..live].iter().all(|&v| v > EVEN);
+        let mut turn = ZERO;
+        for j in (0..live).filter(|&j| !last || values[j] > RANK) {
+            let divisor = if last { values[j].sqrt() } else { 1.0 };
+            for i in 0..SIDES {
+                turn[i][j] = scale[i] * vectors[j * SIDES + i] / divisor;
+            }
+        }
+        let mut result = vec![[0.0; SIDES]; block.len()];
+        add_product(&mut result, 1.0, block, &turn);
+        *block = result;
+        if last {
+            return;
+        }
     }
-    let mut result = vec![[0.0; SIDES]; block.len()];
-    add_product(&mut result, 1.0, block, &turn);
-    *block = result;
 }

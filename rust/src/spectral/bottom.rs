@@ -17,7 +17,7 @@ use std::cell::Cell;
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
 
-use super::block::{Block, add_product, combine, gram, orthonormalize};
+use super::block::{Block, ZERO, add_product, combine, gram, orthonormalize, project};
 use super::factor::{Factor, Failure, Plan, Row, SIDES};
 use super::krylov::Krylov;
 use super::sparse::Sparse;
@@ -47,6 +47,9 @@ const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// Nor are those of the inverse ever left larger than this share of a value.
 const MOST_NOISE: f64 = 1e-3;
+
+/// Values this many times as large as others have more rounding than those may have.
+const DWARFED: f64 = 1e6;
 
 /// Residuals that keep more than this share in one step do not fall.
 const STALLED: f64 = 0.3;
@@ -287,6 +290,51 @@ fn random(n: usize, seed: u64, stage: &'static str) -> Block {
     block
 }
 
+/// What a space of inverses must hold, besides what was found before.
+struct Goal {
+    norm: f64,
+    wanted: usize,
+    asked: usize,
+    before: Cell<f64>,
+}
+
+impl Goal {
+    fn new(task: &Task<'_>, n_locked: usize) -> Self {
+        let (wanted, asked) = (task.wanted.saturating_sub(n_locked), task.asked - n_locked);
+        Goal { norm: task.norm, wanted, asked, before: Cell::new(f64::INFINITY) }
+    }
+
+    /// Whether residuals of the inverse are small; or as small as rounding lets them be, and no longer falling.
+    fn reached(&self, pairs: &[(f64, f64)]) -> bool {
+        if pairs.len() < self.asked {
+            return false;
+        }
+        // how often each residual has still to be divided
+        let excess = |floor: f64| {
+            let shares = pairs[..self.asked].iter().enumerate().map(|(c, &(value, residual))| {
+                let share = if c < self.wanted { TOLERANCE } else { LOOSE };
+                residual / (value * share.max((floor * self.norm * value).min(MOST_NOISE)))
+            });
+            shares.fold(0.0, f64::max)
+        };
+        let worst = excess(0.0);
+        let falls = worst < STALLED * self.before.replace(worst);
+        worst <= 1.0 || (!falls && excess(ROUNDING) <= 1.0)
+    }
+
+    /// How many values of one block are found already and so large that their rounding is more than the last may
+    /// have; none before all of these are found.
+    fn dwarfs(&self, pairs: &[(f64, f64)]) -> usize {
+        if pairs.len() < self.asked {
+            return 0;
+        }
+        let large = DWARFED * pairs[self.asked - 1].0.max(0.0);
+        let many = pairs[..self.asked.min(SIDES)].iter().take_while(|&&(value, _)| value > large).count();
+        let found = pairs[..many].iter().all(|&(value, residual)| residual <= TOLERANCE * value);
+        if found { many } else { 0 }
+    }
+}
+
 struct Task<'t> {
     matrix: Sparse<'t>,
     kernel: Kernel,
@@ -363,41 +411,42 @@ impl Task<'_> {
         Ok(spectrum)
     }
 
-    /// The space of a few inverses.
+    /// The space of a few inverses. Vectors whose values dwarf the others' are found first and then kept out: their
+    /// rounding would drown what the others need.
     fn inverse(&self, plan: &Plan, params: &Bottom) -> Result<Spectrum> {
         let (factor, shift) = self.factor(plan)?;
-        let apply = |block: &mut Block| {
-            factor.solve(block, self.monitor)?;
-            self.kernel.remove(block);
-            Ok(())
+        let (mut locked, mut n_locked, mut steps) = (Vec::new(), 0, 0);
+        let enough = loop {
+            let apply = |block: &mut Block| {
+                factor.solve(block, self.monitor)?;
+                self.kernel.remove(block);
+                (0..2).for_each(|_| drop(project(block, &locked)));
+                Ok(())
+            };
+            let goal = Goal::new(self, n_locked);
+            let enough = |pairs: &[(f64, f64)]| goal.dwarfs(pairs) > 0 || goal.reached(pairs);
+            let krylov = Krylov { apply: &apply, enough: &enough, keep: goal.asked, steps: STEPS };
+            let mut start = self.start(params.seed);
+            project(&mut start, &locked);
+            let mut found = krylov.run(start, self.monitor)?;
+            steps += found.steps;
+            let dwarfs = goal.dwarfs(&found.pairs);
+            if dwarfs > 0 {
+                found.vectors.truncate(1);
+                found.vectors[0].iter_mut().for_each(|row| row[dwarfs..].fill(0.0));
+            }
+            // once more, which takes away what rounding has left of large eigenvalues
+            found.vectors.iter_mut().try_for_each(apply)?;
+            found.vectors.iter_mut().take(dwarfs).for_each(orthonormalize);
+            locked.append(&mut found.vectors);
+            n_locked += dwarfs;
+            if dwarfs == 0 || n_locked >= self.asked {
+                break found.enough;
+            }
         };
-        let before = Cell::new(f64::INFINITY);
-        let enough = |pairs: &[(f64, f64)]| self.is_enough(pairs, &before);
-        let krylov = Krylov { apply: &apply, enough: &enough, keep: self.asked, steps: STEPS };
-        let mut found = krylov.run(self.start(params.seed), self.monitor)?;
-        // once more, which takes away what rounding has left of large eigenvalues
-        found.vectors.iter_mut().try_for_each(apply)?;
         drop(factor);
-        let spectrum = self.finish(found.vectors, Solver::Factor)?;
-        Ok(Spectrum { shift: shift / self.norm, steps: found.steps, converged: found.enough, ..spectrum })
-    }
-
-    /// Whether residuals of the inverse are small; or as small as rounding lets them be, and no longer falling.
-    fn is_enough(&self, pairs: &[(f64, f64)], before: &Cell<f64>) -> bool {
-        if pairs.len() < self.asked {
-            return false;
-        }
-        // how often each residual has still to be divided
-        let excess = |floor: f64| {
-            let shares = pairs[..self.asked].iter().enumerate().map(|(c, &(value, residual))| {
-                let share = if c < self.wanted { TOLERANCE } else { LOOSE };
-                residual / (value * share.max((floor * self.norm * value).min(MOST_NOISE)))
-            });
-            shares.fold(0.0, f64::max)
-        };
-        let worst = excess(0.0);
-        let falls = worst < STALLED * before.replace(worst);
-        worst <= 1.0 || (!falls && excess(ROUNDING) <= 1.0)
+        let spectrum = self.finish(locked, Solver::Factor)?;
+        Ok(Spectrum { shift: shift / self.norm, steps, converged: enough, ..spectrum })
     }
 
     fn factor(&self, plan: &Plan) -> Result<(Factor, f64)> {
@@ -498,9 +547,9 @@ impl Task<'_> {
         for b in 0..span.len() {
             let (known, rest) = span.split_at_mut(b);
             self.kernel.remove(&mut rest[0]);
-            super::block::project(&mut rest[0], known);
+            project(&mut rest[0], known);
             orthonormalize(&mut rest[0]);
-            super::block::project(&mut rest[0], known);
+            project(&mut rest[0], known);
             orthonormalize(&mut rest[0]);
         }
         let images: Vec<Block> = span.iter().map(|block| self.matrix_times(block)).collect::<Result<_>>()?;
@@ -532,7 +581,7 @@ impl Task<'_> {
         let mut residuals = Vec::with_capacity(size);
         for (b, block) in vectors.iter().enumerate() {
             let mut missing = turn(&images, b);
-            let mut diagonal = super::block::ZERO;
+            let mut diagonal = ZERO;
             (0..SIDES).for_each(|c| diagonal[c][c] = values[b * SIDES + c]);
             add_product(&mut missing, -1.0, block, &diagonal);
             let squares = gram(&missing, &missing);

@@ -435,7 +435,7 @@ fn cholesky(a: &mut [f64], n: usize) -> bool {
         }
         let rest = row[i] - row[..i].iter().map(|x| x * x).sum::<f64>();
         // a NaN is not positive either
-        if !(rest > 0.0) {
+        if rest.is_nan() || rest <= 0.0 {
             return false;
         }
         row[i] = rest.sqrt();

@@ -7,12 +7,15 @@ use crate::error::Result;
 use crate::linalg::symmetric_eigen;
 use crate::monitor::Monitor;
 
+/// A judge of values and their residuals.
+type Enough<'k> = &'k dyn Fn(&[(f64, f64)]) -> bool;
+
 /// What is wanted of a space.
 pub struct Krylov<'k> {
     /// The operator, in place. It must keep to the space that is looked for.
     pub apply: &'k dyn Fn(&mut Block) -> Result<()>,
     /// Whether (value, residual) of the largest, in descending order, are good enough.
-    pub enough: &'k dyn Fn(&[(f64, f64)]) -> bool,
+    pub enough: Enough<'k>,
     /// How many vectors are returned at least.
     pub keep: usize,
     /// How many times the operator is used at most.
@@ -23,6 +26,8 @@ pub struct Krylov<'k> {
 pub struct Found {
     /// Orthonormal; from the largest value down.
     pub vectors: Vec<Block>,
+    /// Their values and residuals, and those of the rest of the space.
+    pub pairs: Vec<(f64, f64)>,
     /// How many times the operator was used.
     pub steps: usize,
     /// Whether it was enough.
@@ -56,7 +61,7 @@ impl Krylov<'_> {
             let blocks = self.keep.div_ceil(SIDES);
             if basis.len() >= blocks && (enough || basis.len() >= self.steps) {
                 let vectors = (0..blocks).map(|b| combine(&basis, &vectors, b * SIDES)).collect();
-                return Ok(Found { vectors, steps: basis.len(), enough });
+                return Ok(Found { vectors, pairs, steps: basis.len(), enough });
             }
             orthonormalize(&mut next);
             project(&mut next, &basis);

@@ -262,7 +262,7 @@ impl Graph {
 
 /// Looks at the monitor once for every stretch of points.
 fn ask(visited: usize, monitor: &dyn Monitor) -> Result<()> {
-    if visited % STRETCH == 0 { monitor.check() } else { Ok(()) }
+    if visited.is_multiple_of(STRETCH) { monitor.check() } else { Ok(()) }
 }
 
 /// `items` by increasing key; what is equal stays in order.
