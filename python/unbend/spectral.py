@@ -18,7 +18,7 @@ from . import _core, memory
 from .bottom import GapWarning, Spectrum, bottom
 from .embed import Indices, _OnGraph
 from .estimator import Array, check_choice
-from .metrics import nieqa_local
+from .metrics import faithfulness, nieqa_local
 from .neighbors import Neighborhoods
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
@@ -39,8 +39,8 @@ __all__ = [
 
 BARYCENTERS = ("tikhonov", "ldr", "convex")
 KERNELS = ("window", "heat")
-RECTIFY = (False, True, "refine")
-Rectify = Literal[False, True, "refine"]
+RECTIFY = (False, True, "linear")
+Rectify = Literal[False, True, "linear"]
 
 
 class CollapsedWarning(UserWarning):
@@ -107,9 +107,12 @@ class _Normalized(_OnGraph):
             task = _Task(self, parts, degrees, watch)
             embedding = task.embed()
         self.eigenvalues_ = np.array(task.trace[0]["eigenvalues"])
-        self.maps_ = self._rectified(x, embedding, watch) if self.rectify else None
-        if self.rectify == "refine":
-            embedding = self._refined(x, embedding, watch)
+        self.maps_ = None
+        if self.rectify:
+            self.maps_ = self._rectified(x, embedding, watch)
+            collapsed = self._collapsed(x, embedding)
+            if self.rectify is True and not collapsed:
+                embedding = self._refined(x, embedding, watch)
         return embedding, {"components": task.trace}
 
     def _rectified(self, x: Matrix, embedding: Array, watch: Watch) -> Array:
@@ -126,6 +129,16 @@ class _Normalized(_OnGraph):
             for piece, matrix in zip(pieces, maps, strict=True):
                 embedding[piece] = embedding[piece] @ matrix
         return np.array(maps).reshape(-1, d, d)
+
+    def _collapsed(self, x: Matrix, embedding: Array) -> bool:
+        """Warn if a dimension is lost: what refinement would make of that looks better than it is."""
+        graph, jobs = self.neighborhoods_, self.n_jobs
+        m = faithfulness(x, embedding, neighborhoods=graph, n_jobs=jobs)
+        reading = read(gather(m, float(nieqa_local(x, embedding, neighborhoods=graph, n_jobs=jobs))))
+        if reading.kind != "collapsed":
+            return False
+        warnings.warn(f"no linear map helps: {reading.sentence}", CollapsedWarning, stacklevel=5)
+        return True
 
     def _refined(self, x: Matrix, embedding: Array, watch: Watch) -> Array:
         with watch.stage("refine"):
@@ -148,15 +161,6 @@ class _Normalized(_OnGraph):
         else:
             _set_in_a_row(embedding, _members(self.component_labels_))
             self.X_fit_, self.embedding_, self.n_neighbors_ = x, embedding, k
-
-    def _measure(self, watch: Watch) -> None:
-        super()._measure(watch)
-        if not self.rectify:
-            return
-        m_l = nieqa_local(self.X_fit_, self.embedding_, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
-        reading = read(gather(self.faithfulness_, float(m_l)))
-        if reading.kind == "collapsed":
-            warnings.warn(f"no linear map helps: {reading.sentence}", CollapsedWarning, stacklevel=4)
 
     # Transform ------------------------------------------------------------------------------------------
 
@@ -268,10 +272,11 @@ class LocallyLinearEmbedding(_Normalized):
         or regularised, and without negative weights.
     reg : float, default 1e-3
         What is added to the diagonal of the neighbours' inner products, as a share of their trace.
-    rectify : {False, True, "refine"}
-        Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
-        a dimension was lost, a :class:`CollapsedWarning` says so.
+    rectify : {False, True, "linear"}
+        Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
+        which gives the embedding the unit and the proportions of the data ("linear"), and then with
+        :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
+        :class:`CollapsedWarning` says so, and nothing is refined.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -381,10 +386,11 @@ class ModifiedLLE(_Normalized):
     reg : float, default 1e-3
         gamma of eq. 2.3: what is added to the diagonal of the neighbours' inner products, as a share of
         their trace.
-    rectify : {False, True, "refine"}
-        Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
-        a dimension was lost, a :class:`CollapsedWarning` says so.
+    rectify : {False, True, "linear"}
+        Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
+        which gives the embedding the unit and the proportions of the data ("linear"), and then with
+        :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
+        :class:`CollapsedWarning` says so, and nothing is refined.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -490,10 +496,11 @@ class LTSA(_Normalized):
         How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
     include_self : bool, default True
         Whether a point belongs to its own neighbourhood, as in the paper; for scikit-learn it does not.
-    rectify : {False, True, "refine"}
-        Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
-        a dimension was lost, a :class:`CollapsedWarning` says so.
+    rectify : {False, True, "linear"}
+        Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
+        which gives the embedding the unit and the proportions of the data ("linear"), and then with
+        :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
+        :class:`CollapsedWarning` says so, and nothing is refined.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -600,10 +607,11 @@ class HessianLLE(_Normalized):
         How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
     include_self : bool, default False
         Whether a point belongs to its own neighbourhood; for the paper and scikit-learn not.
-    rectify : {False, True, "refine"}
-        Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
-        a dimension was lost, a :class:`CollapsedWarning` says so.
+    rectify : {False, True, "linear"}
+        Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
+        which gives the embedding the unit and the proportions of the data ("linear"), and then with
+        :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
+        :class:`CollapsedWarning` says so, and nothing is refined.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -712,10 +720,11 @@ class LaplacianEigenmaps(_Normalized):
         The weight of an edge: 1, or exp(-distance^2 / eps).
     eps : float, optional
         Of the heat kernel; by default the median squared distance of the last neighbour.
-    rectify : {False, True, "refine"}
-        Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
-        a dimension was lost, a :class:`CollapsedWarning` says so.
+    rectify : {False, True, "linear"}
+        Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
+        which gives the embedding the unit and the proportions of the data ("linear"), and then with
+        :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
+        :class:`CollapsedWarning` says so, and nothing is refined.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -834,10 +843,11 @@ class DiffusionMaps(_Normalized):
     time : float, default 1.0
         How many steps a walk takes: coordinate p is multiplied by lambda_p^time, lambda_p being the
         eigenvalue of the walk.
-    rectify : {False, True, "refine"}
-        Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
-        unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
-        a dimension was lost, a :class:`CollapsedWarning` says so.
+    rectify : {False, True, "linear"}
+        Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
+        which gives the embedding the unit and the proportions of the data ("linear"), and then with
+        :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
+        :class:`CollapsedWarning` says so, and nothing is refined.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.

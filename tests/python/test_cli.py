@@ -444,6 +444,12 @@ def test_embed_by_alignment(run, folder, place):
         (("classical",), ub.ClassicalScaling(), "classical scaling"),
         (("pca", "-d", 1), ub.PCA(1), "principal components ("),
         (("random", "-d", 3), ub.RandomProjection(3, random_state=0), "random projection (gaussian"),
+        (("lle",), ub.LocallyLinearEmbedding(), "locally linear embedding (tikhonov)"),
+        (("mlle", "-d", 1), ub.ModifiedLLE(1), "modified locally linear embedding"),
+        (("ltsa", "--rectify"), ub.LTSA(rectify=True), "local tangent space alignment"),
+        (("hlle", "-k", 9), ub.HessianLLE(n_neighbors=9), "Hessian LLE, 9 neighbours each"),
+        (("lem",), ub.LaplacianEigenmaps(), "Laplacian eigenmaps (window kernel)"),
+        (("dfm",), ub.DiffusionMaps(), "diffusion maps (heat kernel)"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::unbend.DistortionWarning")
@@ -470,6 +476,11 @@ def test_embed_refuses_landmarks_that_make_no_sense(run, place):
     arguments = ("embed", "x.npy", "-o", place / "y.npy", "--method")
     assert "--landmarks auto goes with" in refused(run, *arguments, "classical", "--landmarks", "auto")
     assert "n_landmarks = 2 is too few" in refused(run, *arguments, "isomap", "--landmarks", 2)
+
+
+def test_embed_rectifies_what_was_normalised(run, place):
+    message = refused(run, "embed", "x.npy", "-o", place / "y.npy", "--method", "gp", "--rectify")
+    assert "--rectify goes with --method lle, mlle, ltsa, hlle, lem, dfm only, not gp" in message
 
 
 def test_embed_fits_a_narrow_terminal(run):

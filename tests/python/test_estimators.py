@@ -71,7 +71,7 @@ def signature(kind):
         ub.Isomap(radius=2.0),
         ub.LocallyLinearEmbedding(),
         ub.LocallyLinearEmbedding(n_components=1, n_neighbors=5, weights="ldr", rectify=True),
-        ub.LocallyLinearEmbedding(weights="convex", rectify="refine"),
+        ub.LocallyLinearEmbedding(weights="convex", rectify="linear"),
         ub.ModifiedLLE(),
         ub.LTSA(),
         ub.LTSA(include_self=False, rectify=True),

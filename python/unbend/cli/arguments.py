@@ -5,7 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
-__all__ = ["COMMANDS", "UsageError", "parser"]
+__all__ = ["COMMANDS", "NORMALIZED", "UsageError", "parser"]
+
+_METHODS = ("gp", "psa", "isomap", "classical", "pca", "random")
+
+NORMALIZED = {
+    "lle": "LocallyLinearEmbedding",
+    "mlle": "ModifiedLLE",
+    "ltsa": "LTSA",
+    "hlle": "HessianLLE",
+    "lem": "LaplacianEigenmaps",
+    "dfm": "DiffusionMaps",
+}
+"""The normalised family: what each method is called in Python."""
 
 _EXIT_CODES = """\
 exit codes:
@@ -41,6 +53,11 @@ methods:
   pca        principal components
   random     random projection (Johnson & Lindenstrauss 1984), to as many
              dimensions as keep all distances to 10 %
+  lle, mlle, ltsa, hlle, lem, dfm
+             with normalised axes, for comparison: locally linear embedding,
+             modified LLE, local tangent space alignment, Hessian LLE, Laplacian
+             eigenmaps, diffusion maps; --rectify gives them the proportions of
+             the data where that can be done
 
 examples:
   unbend embed roll.npy -o flat.npy
@@ -168,9 +185,10 @@ def _add_embed(commands: Any) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=["gp", "psa", "isomap", "classical", "pca", "random"],
+        choices=[*_METHODS, *NORMALIZED],
         default="gp",
-        help="the algorithm (gp)",
+        metavar="METHOD",
+        help="the algorithm, see below (gp)",
     )
     parser.add_argument(
         "--refine", choices=["auto", "global", "pointwise", "none"], default="auto", help="afterwards (auto)"
@@ -188,6 +206,7 @@ def _add_embed(commands: Any) -> None:
     parser.add_argument(
         "--landmarks", type=_auto_or_count, metavar="N", help="isomap, classical: N points, or auto (all)"
     )
+    parser.add_argument("--rectify", action="store_true", help="lle to dfm: undo that axes were normalised")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="where starts are drawn from (0)")
     parser.add_argument("--save", metavar="MODEL", help="save the model for unbend transform")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")

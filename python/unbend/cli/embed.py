@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..measures import finite
-from .arguments import UsageError
+from .arguments import NORMALIZED, UsageError
 from .words import reading, rows, sized, warnings_in_one_line, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def run(options: argparse.Namespace) -> None:
         _check_apart(options)
         check_target(options.save, force=options.force, suffixes=())
     x = read_points(options.X)
+    if options.rectify and options.method not in NORMALIZED:
+        raise UsageError(f"--rectify goes with --method {', '.join(NORMALIZED)} only, not {options.method}")
     with warnings_in_one_line():
         model = _METHODS[options.method](options).fit(x)
     write_points(options.output, model.embedding_, force=options.force)
@@ -101,6 +103,14 @@ def _random_projection(options: argparse.Namespace) -> RandomProjection:
 
     dimensions = "auto" if options.dimensions is None else options.dimensions
     return RandomProjection(**_shared(options) | {"n_components": dimensions, "random_state": options.seed})
+
+
+def _normalized(options: argparse.Namespace) -> Any:
+    from .. import spectral
+
+    parameters = _on_graph(options) | {"rectify": options.rectify}
+    del parameters["random_state"]  # nothing is drawn
+    return getattr(spectral, NORMALIZED[options.method])(**parameters)
 
 
 def _shared(options: argparse.Namespace) -> dict[str, Any]:
@@ -208,4 +218,5 @@ _METHODS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "classical": _classical_scaling,
     "pca": _pca,
     "random": _random_projection,
+    **dict.fromkeys(NORMALIZED, _normalized),
 }
