@@ -103,6 +103,7 @@ class _Normalized(_OnGraph):
         with watch.stage("matrix", len(x)):
             parts = weights.matrix(graph, progress=watch.progress)
             degrees = weights.degrees(graph, True) if self.WEIGHTED else None
+        _warn_of_unheld(parts)
         with watch.stage("eigenvectors"):
             task = _Task(self, parts, degrees, watch)
             embedding = task.embed()
@@ -235,6 +236,21 @@ class _Task:
             }
         )
         return embedding
+
+
+def _warn_of_unheld(parts: _core._Sparse) -> None:
+    """Warn of points that are in no neighbourhood: their rows are empty, and they lie anywhere."""
+    indptr, _, values = parts
+    sums = np.add.reduceat(np.append(np.abs(values), 0.0), np.minimum(indptr[:-1], len(values)))
+    unheld = np.flatnonzero((np.diff(indptr) == 0) | (sums == 0))
+    if len(unheld):
+        many = f"{len(unheld)} points are" if len(unheld) > 1 else "1 point is"
+        warnings.warn(
+            f"{many} in no neighbourhood (the first is {unheld[0]}), and nothing tells where to put what no "
+            "neighbourhood holds: use include_self=True",
+            GapWarning,
+            stacklevel=5,
+        )
 
 
 def _members(labels: Indices) -> list[Indices]:
@@ -495,7 +511,8 @@ class LTSA(_Normalized):
     n_neighbors : int, default 12
         How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
     include_self : bool, default True
-        Whether a point belongs to its own neighbourhood, as in the paper; for scikit-learn it does not.
+        Whether a point belongs to its own neighbourhood, as in the paper. For scikit-learn it does not; but
+        then nothing holds a point that is nobody's neighbour, and a :class:`GapWarning` says so.
     rectify : {False, True, "linear"}
         Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
@@ -605,8 +622,9 @@ class HessianLLE(_Normalized):
         Dimension d of the embedding.
     n_neighbors : int, default 12
         How many other points a neighbourhood holds. None means 12, or all others where there are fewer.
-    include_self : bool, default False
-        Whether a point belongs to its own neighbourhood; for the paper and scikit-learn not.
+    include_self : bool, default True
+        Whether a point belongs to its own neighbourhood. For the paper and scikit-learn it does not; but then
+        nothing holds a point that is nobody's neighbour, and a :class:`GapWarning` says so.
     rectify : {False, True, "linear"}
         Whether to undo the normalisation: with the linear map of least R_N, which :func:`rectify` finds and
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
@@ -667,7 +685,7 @@ class HessianLLE(_Normalized):
         n_components: int = 2,
         n_neighbors: int | None = None,
         *,
-        include_self: bool = False,
+        include_self: bool = True,
         rectify: Rectify = False,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,

@@ -53,7 +53,7 @@ def test_same_as_scikit_learn(name, kind, method):
         theirs = LocallyLinearEmbedding(
             n_neighbors=12, n_components=2, method=method, eigen_solver="dense"
         ).fit_transform(x)
-    ours = kind(n_neighbors=12, **PLAIN.get(method, {})).fit(x).embedding_
+        ours = kind(n_neighbors=12, **PLAIN.get(method, {})).fit(x).embedding_
     assert affine_error(theirs, ours) < 1e-12
 
 
@@ -93,7 +93,7 @@ def test_diffusion_maps_by_their_definition(alpha):
 
 def test_hessian_lle_by_its_definition():
     x, _ = ub.datasets.s_curve(500, random_state=0)
-    model = ub.HessianLLE(n_neighbors=10).fit(x)
+    model = ub.HessianLLE(n_neighbors=10, include_self=False).fit(x)
     total = np.zeros((500, 500))
     for near in model.neighborhoods_:
         centred = x[near] - x[near].mean(axis=0)
@@ -112,6 +112,16 @@ def test_coordinates_are_normalised():
         y = kind(n_neighbors=10).fit(x).embedding_
         np.testing.assert_allclose(y.mean(axis=0), 0, atol=1e-7)
         np.testing.assert_allclose(y.T @ y / 800, np.eye(2), atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", [ub.LTSA, ub.HessianLLE])
+def test_nothing_holds_a_point_that_is_nobodys_neighbour(kind):
+    x, truth = ub.datasets.swiss_roll(10_000, random_state=0)
+    listed = np.bincount(ub.neighborhoods(x, 12).indices, minlength=len(x))
+    (alone,) = np.flatnonzero(listed == 0)
+    with pytest.warns(ub.GapWarning, match=rf"1 point is in no neighbourhood \(the first is {alone}\)"):
+        kind(n_neighbors=12, include_self=False).fit(x)
+    assert affine_error(kind(n_neighbors=12).fit(x).embedding_, truth) < 1e-5
 
 
 # What rectification makes of it ---------------------------------------------------------------------------

@@ -25,13 +25,14 @@ const DEPENDENT: f64 = 1e-10;
 pub struct HlleParams {
     /// Dimension d of the tangents.
     pub n_components: usize,
-    /// Whether the point is in its own neighbourhood; Donoho & Grimes and scikit-learn take its neighbours only.
+    /// Whether the point is in its own neighbourhood. Donoho & Grimes and scikit-learn take its neighbours only; a point
+    /// that is nobody's neighbour then has no weight at all, and an eigenvector of its own.
     pub include_self: bool,
 }
 
 impl Default for HlleParams {
     fn default() -> Self {
-        HlleParams { n_components: 2, include_self: false }
+        HlleParams { n_components: 2, include_self: true }
     }
 }
 
