@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import inspect
-import os
 import pkgutil
 import re
 import statistics
@@ -151,16 +150,3 @@ def test_there_are_examples():
         )
         > 5
     )
-
-
-def test_the_readme_runs(tmp_path, monkeypatch):
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
-    if not blocks:
-        pytest.skip("README.md has no Python block yet")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(os.environ, "MPLBACKEND", "Agg")
-    namespace = {"__name__": "readme"}
-    for place, block in enumerate(blocks, 1):
-        exec(compile(block, f"README.md, Python block {place}", "exec"), namespace)
