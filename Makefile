@@ -52,9 +52,11 @@ bench: $(VENV)/built ## the core alone, then against peers (they are installed f
 	$(BIN)/python benches/python/bench_align.py --peers --anneal
 	$(BIN)/python benches/python/bench_assembly.py
 
-docs: ## the reference of the core as web pages, under target/doc
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
-	@echo "the core: target/doc/unbend/index.html; everything else: docs/index.md"
+docs: $(VENV)/built ## all documents as web pages, under target/site
+	$(BIN)/pip install --quiet --group docs
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html -c docs . target/site
+	@echo "target/site/docs/index.html; the core: target/doc/unbend/index.html"
 
 conformance: $(VENV)/built ## make the golden numbers under tests/data again
 	$(BIN)/pip install --quiet mpmath

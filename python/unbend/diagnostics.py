@@ -65,7 +65,7 @@ class Verdict:
     kappa, rho : float
         Of eq. 10 and 11.
     split : float
-        Share of neighbourhoods with points on both sides of the kink, |N_0| / N.
+        Share of neighbourhoods with points on both sides of the kink, ``|N_0| / N``.
     r_max : float
         The largest diameter among them.
     theorem : tuple of float

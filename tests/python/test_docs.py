@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import unbend as ub
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -61,3 +62,13 @@ def test_links_lead_somewhere(page):
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target), link
+
+
+def test_the_reference_holds_every_public_name():
+    modules = {"unbend": ub, "unbend.metrics": ub.metrics, "unbend.datasets": ub.datasets}
+    public = {f"{where}.{name}" for where, module in modules.items() for name in module.__all__}
+    twice = {f"unbend.metrics.{name}" for name in ub.metrics.__all__ if hasattr(ub, name)}
+    no_objects = {"unbend.__version__", "unbend.metrics", "unbend.datasets"}
+    text = "".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/reference/*.md"))
+    listed = re.findall(r"^\.\. auto\w+:: (\S+)$", text, re.MULTILINE)
+    assert sorted(listed) == sorted(public - twice - no_objects)

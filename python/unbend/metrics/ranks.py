@@ -429,8 +429,8 @@ def mrre(
 ) -> Any:
     """Return a mean relative rank error (Lee & Verleysen 2007): 0 is perfect, 1 is what reversed ranks score.
 
-    Over the k nearest, s their ranks in their own space and r on the other side: |r - s| / s, over
-    H = sum of |n - 2s| / s. That is what reversed ranks give and not the most there is: 4 points with 2
+    Over the k nearest, s their ranks in their own space and r on the other side: ``|r - s| / s``, over
+    H = sum of ``|n - 2s| / s``. That is what reversed ranks give and not the most there is: 4 points with 2
     neighbours can reach 1.25, and no up to 39 points more than that. Unlike trustworthiness it sees ranks
     exchanged within a neighbourhood.
 
