@@ -114,6 +114,9 @@ class Survey:
             check_merit("by", name, demanded, left_out)
         _check_sampling(len(x), **sampling)
         graph = resolve(x, neighborhoods, n_neighbors, radius, sampling["n_jobs"])
+        if len(graph.indices) == 0:
+            where = "" if radius is None else f" within radius = {radius}"
+            raise ValueError(f"no point has a neighbour{where}")
         if not demanded.get("m_g", True) and graph.n_connected_components > 1:
             del demanded["m_g"]
             left_out["m_g"] = f"the neighbourhood graph is in {graph.n_connected_components} pieces"

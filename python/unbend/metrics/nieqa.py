@@ -157,7 +157,7 @@ def nieqa_global(
     of Y. A direction of no positive eigenvalue has no extent in the skeleton.
 
     Shortest paths bend around holes, so even the true coordinates of a surface with a hole score more than 0:
-    0.045 to 0.06 for the roll with one of 1000 points. Short cuts do more harm: see `landmark_neighbors`.
+    0.02 to 0.07 for a roll of 1000 points with one. Short cuts do more harm: see `landmark_neighbors`.
 
     From a sample of sources it depends on which are drawn, by how much is not known.
 
@@ -172,7 +172,7 @@ def nieqa_global(
     landmark_neighbors : int or "paper", default 8
         How many neighbours the graph has, k_l; if that leaves it in pieces, the smallest number that connects
         it. "paper" stands for n / 10, which short-circuits curved surfaces: the true coordinates of a swiss
-        roll of 1000 points score more than 0.65 with it, less than 0.004 with the default.
+        roll of 1000 points score more than 0.6 with it, less than 0.004 with the default.
     neighborhoods : Neighborhoods, optional
         Instead: a connected graph.
     n_landmarks : int, optional
