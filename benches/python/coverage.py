@@ -39,7 +39,7 @@ def population(n):
     x, coordinates = ub.datasets.swiss_roll(n, noise=0.3, random_state=0)
     rng = np.random.default_rng(0)
     jittered = coordinates * [1, 0.5] + rng.normal(0, 0.5, size=coordinates.shape)
-    return x, {"coordinates, one axis halved, with noise": jittered, "the roll seen along its axis": x[:, ::2]}
+    return x, {"coordinates, one axis halved, with noise": jittered, "the roll along its axis": x[:, ::2]}
 
 
 def coverage(name, x, y, nb, draws):

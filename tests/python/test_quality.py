@@ -60,6 +60,25 @@ def test_numbers_are_those_of_the_single_measures(quality, roll):
         assert quality[name].value == pytest.approx(number, rel=1e-12), name
 
 
+def test_neighbours_are_searched_once(roll, monkeypatch):
+    x, coordinates = roll
+    expected = METRICS.nieqa_global(x, coordinates)
+    sought, search = [], ub.neighbors.neighborhoods
+
+    def counted(*arguments, **options):
+        sought.append(arguments)
+        return search(*arguments, **options)
+
+    monkeypatch.setattr("unbend.neighbors.neighborhoods", counted)
+    monkeypatch.setattr("unbend.metrics.nieqa.find_neighborhoods", counted)
+    assert ub.quality(x, coordinates)["m_g"].value == expected
+    assert len(sought) == 1
+    assert ub.quality(x, coordinates, n_neighbors=5)["m_g"].value == expected  # too few for the landmarks
+    assert len(sought) == 3
+    assert ub.quality(x, coordinates, neighborhoods=search(x, 20))["m_g"].value == expected
+    assert ub.quality(x, coordinates, radius=3.0)["m_g"].value == expected
+
+
 def test_everything_is_exact_when_all_is_measured(quality):
     for name, value in quality.items():
         assert value.standard_error == 0, name
