@@ -36,7 +36,7 @@ def main():
     print(machine(options.threads, ("unbend", "numpy")))
     x, embeddings = population(options.points)
     for name, y in embeddings.items():
-        title = f"{name}: {len(x)} points, 1,000 points, 300 sources, 100,000 pairs"
+        title = f"{name}: of {len(x)} points 1,000, of sources 300, of pairs 100,000"
         coverage(title, x, y, ALL, options.draws, n_centers=1000, n_sources=300, n_pairs=100_000)
     x, embeddings = population(6 * options.points)
     name, y = list(embeddings.items())[-1]
