@@ -287,19 +287,23 @@ def normalised(seed):
 
 
 def landmarks(draws, report):
-    """M_G of the truth on graphs of different k_l: 0 but for what landmarks and scaling lose."""
+    """M_G of the truth on graphs of different k_l: 0 but for what landmarks, scaling and a hole lose."""
     report(f"### M_G of the true coordinates by k_l, least to most of {draws} draws, n = {N}\n")
     sizes = {"8": 8, "10": 10, "12": 12, "20": 20, "n / 10": "paper"}
     rows = [["", *sizes]]
-    rolls = {"the paper's roll": swissroll, "ub.datasets.swiss_roll": our_roll}
+    rolls = {
+        "the paper's roll": swissroll,
+        "ub.datasets.swiss_roll": our_roll,
+        "the same with a hole": lambda seed: our_roll(seed, hole=True),
+    }
     for name, draw in rolls.items():
         found = [[truth_by(draw(seed), k) for k in sizes.values()] for seed in range(draws)]
         rows.append([name, *(f"{min(m):.4f} to {max(m):.4f}" for m in zip(*found, strict=True))])
     report.table(rows)
 
 
-def our_roll(seed):
-    x, coordinates = ub.datasets.swiss_roll(N, random_state=seed)
+def our_roll(seed, hole=False):
+    x, coordinates = ub.datasets.swiss_roll(N, hole=hole, random_state=seed)
     return Sample(x, K, coordinates, coordinates)
 
 

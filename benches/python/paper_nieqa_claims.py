@@ -55,6 +55,24 @@ def both(*tests):
     return lambda v: all(test(v) for test in tests)
 
 
+def same_order(*measures):
+    """All put the four methods of the paper in the same order."""
+    return lambda v: len({tuple(sorted(OF_THE_PAPER, key=v[m].get)) for m in measures}) == 1
+
+
+IN_ORDER = (
+    Claim("M_L ranks LTSA the best of the four", ranks("M_L", ("LTSA",), ("LLE", "LE", "Isomap")), ("M_L",)),
+    Claim(
+        "in order M_L agrees with M_t: of the four LTSA is the best and LE the worst",
+        both(
+            *(ranks(m, ("LTSA",), ("LLE", "LE", "Isomap")) for m in ("M_L", "M_t")),
+            *(ranks(m, ("LTSA", "LLE", "Isomap"), ("LE",)) for m in ("M_L", "M_t")),
+        ),
+        ("M_L", "M_t"),
+    ),
+    Claim("not said: M_L puts all four in the order of M_t", same_order("M_L", "M_t"), ("M_L", "M_t")),
+)
+
 CLAIMS = {
     "Swissroll": (
         Claim(
@@ -90,6 +108,7 @@ CLAIMS = {
         Claim("M_G (k_l = n / 10) matches M_t", matches("M_G"), ("M_G", "M_t")),
         Claim("M_G with k_l = k matches M_t", matches("M_G k"), ("M_G k", "M_t")),
         Claim("no other matches M_t", fails("M_P", "M_P^c", "1 - M_LC", "M_RV"), ("M_P^c",)),
+        *IN_ORDER,
     ),
     "Swisshole": (
         Claim(
@@ -106,6 +125,7 @@ CLAIMS = {
             ("M_P", "M_P^c"),
         ),
         Claim("M_LC and M_RV do not match M_t", fails("1 - M_LC", "M_RV"), ("1 - M_LC", "M_RV")),
+        *IN_ORDER,
     ),
     "Gaussian": (
         Claim(
@@ -135,6 +155,7 @@ CLAIMS = {
         Claim("M_RV is wrong: it does not match M_t", fails("M_RV"), ("M_RV",)),
         Claim("M_L matches M_t", matches("M_L"), ("M_L", "M_t")),
         Claim("M_G (k_l = n / 10) matches M_t", matches("M_G"), ("M_G", "M_t")),
+        *IN_ORDER,
     ),
     "Faces": tuple(
         Claim(

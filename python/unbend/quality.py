@@ -142,7 +142,10 @@ class Quality(Mapping[str, Value]):
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas data frame with a row for each measure."""
+        """Return a pandas data frame with a row for each measure.
+
+        "low" and "high" are the ends of the interval, "least" and "most" those of the range.
+        """
         rows = {name: _in_frame(value) for name, value in self.items()}
         return pandas().DataFrame.from_dict(rows, orient="index")
 
@@ -153,14 +156,20 @@ class Quality(Mapping[str, Value]):
     def _header(self) -> Iterator[str]:
         q, d = self.shape
         which = f"{len(self.centers):,} drawn" if len(self.centers) < self.n_points else "all measured"
-        near = f"{self.n_neighbors:,} neighbours"
-        yield f"{self.n_points:,} points of {q:,} dimensions in {d:,}, {which}; {near}"
+        near = f"{self.n_neighbors:,} neighbour{'s' * (self.n_neighbors != 1)}"
+        wide = f"{q:,} dimension{'s' * (q != 1)}"
+        yield f"{self.n_points:,} points of {wide} in {d:,}, {which}; {near}"
         yield from without(self.left_out)
+        lost = 0 if self.faithfulness is None else self.faithfulness.n_degenerate
+        if lost:
+            yield from wrapped(
+                f"left out {lost:,} neighbourhoods: their points coincide, their images do not"
+            )
 
     def _rows(self) -> Iterator[str]:
         unsure = any(value.standard_error != 0 for value in self.values())
-        sure = f"{'± 95 %':>10}" * unsure
-        yield f"  {'':<18}{'value':>9}{sure}{'random':>9}  ↑ higher, ↓ lower is better"
+        sure = f"{'± 95 %':>8}" * unsure
+        yield f"  {'':<18}{'value':>9}{sure}{'random':>9}  range ↑ more, ↓ less is better"
         for family in FAMILIES:
             members = [value for value in self.values() if value.measure.family == family]
             yield from (_row(value, unsure) for value in members)
@@ -241,9 +250,9 @@ def quality(
     >>> print(ub.quality(X, coordinates, measures=["q_nx", "rand_index"]))
     1,000 points of 3 dimensions in 2, all measured; 12 neighbours
     <BLANKLINE>
-                            value   random  ↑ higher, ↓ lower is better
-      Q_NX                 0.9977    0.012  ↑ share of neighbours kept
-      RAND index           0.9999    0.976  ↑ near in both or in neither
+                            value   random  range ↑ more, ↓ less is better
+      Q_NX                 0.9977    0.012  0..1  ↑ neighbours kept
+      RAND index           0.9999    0.976  0..1  ↑ near in both or neither
     <BLANKLINE>
     """
     survey = Survey.of(
@@ -287,6 +296,8 @@ def _in_frame(value: Value) -> dict[str, Any]:
         "high": high,
         "standard_error": value.standard_error,
         "random": math.nan if value.null is None else value.null,
+        "least": value.measure.low,
+        "most": value.measure.high,
         "better": value.measure.better,
         "family": value.measure.family,
     }
@@ -309,5 +320,7 @@ def _row(value: Value, unsure: bool) -> str:
     sure = "?" if math.isnan(half) else f"{half:.2g}" if half else ""
     null = "" if value.null is None else f"{value.null:.3g}"
     measure = value.measure
-    cells = f"{value.value:>9.4g}" + f"{sure:>10}" * unsure + f"{null:>9}"
-    return f"  {measure.symbol:<18}{cells}  {_ARROWS[measure.better]} {measure.meaning}"
+    cells = f"{value.value:>9.4g}" + f"{sure:>8}" * unsure + f"{null:>9}"
+    high = "∞" if math.isinf(measure.high) else f"{measure.high:g}"
+    within = f"{measure.low:g}..{high}"
+    return f"  {measure.symbol:<18}{cells}  {within:<5} {_ARROWS[measure.better]} {measure.meaning}"

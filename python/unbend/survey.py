@@ -79,6 +79,8 @@ class Survey:
     ys: Mapping[str, Any]
     """The embeddings."""
     graph: Neighborhoods
+    searched: bool
+    """Whether the graph was found here: the nearest of every point, exactly."""
     names: tuple[str, ...]
     left_out: Mapping[str, str]
     """What of "all" cannot be measured, and why not."""
@@ -114,12 +116,16 @@ class Survey:
             check_merit("by", name, demanded, left_out)
         _check_sampling(len(x), **sampling)
         graph = resolve(x, neighborhoods, n_neighbors, radius, sampling["n_jobs"])
+        if len(graph.indices) == 0:
+            where = "" if radius is None else f" within radius = {radius}"
+            raise ValueError(f"no point has a neighbour{where}")
         if not demanded.get("m_g", True) and graph.n_connected_components > 1:
             del demanded["m_g"]
             left_out["m_g"] = f"the neighbourhood graph is in {graph.n_connected_components} pieces"
             for name in merits:
                 check_merit("by", name, demanded, left_out)
-        return cls(x, ys, graph, tuple(demanded), left_out, truth, seed=seed, **sampling)
+        searched = neighborhoods is None
+        return cls(x, ys, graph, searched, tuple(demanded), left_out, truth, seed=seed, **sampling)
 
     @property
     def k(self) -> int:
@@ -214,7 +220,8 @@ class Survey:
     def _skeleton(self) -> Skeleton:
         """The landmarks of the data, as many as the widest embedding takes."""
         widest = max(y.shape[1] for y in self.ys.values())
-        return Skeleton.by_default(self.x, widest, self.seed, self.n_jobs)
+        nearest = self.graph if self.searched else None
+        return Skeleton.by_default(self.x, widest, nearest, self.seed, self.n_jobs)
 
 
 def _rescaled(x: Any, y: Any, scale: float) -> tuple[Any, Any]:

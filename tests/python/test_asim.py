@@ -74,6 +74,7 @@ def test_figure_1_of_zhang_ren_and_zhang():
     x = np.random.default_rng(0).uniform([-2, -1], [2, 1], size=(100, 2))
     y = normalized(x)
     assert asim(x, y) < 1e-28
+    assert 0.79 < ub.metrics.procrustes(x, y, neighborhoods=ub.neighborhoods(x, 99)) < 0.82  # 0.8054 there
     near = ub.neighborhoods(x, 10)
     assert nieqa_local(x, y, neighborhoods=near) < 1e-26
     assert ub.metrics.procrustes(x, y, neighborhoods=near) > 0.5

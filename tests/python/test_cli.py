@@ -202,6 +202,8 @@ def test_all(run, folder):
     quality = ub.quality(np.load(folder / "x.npy"), np.load(folder / "y.npy"), n_neighbors=8, random_state=0)
     assert (code, out, err) == (0, f"{quality}\n", "")
     assert max(map(len, out.splitlines())) < 80
+    known = json.loads(run("measure", "x.npy", "y.npy", "--all", "--coordinates", "y.csv", "--json")[1])
+    assert known["measures"]["m_t"]["value"] < 1e-20
     sampled = ("measure", "x.npy", "y.npy", "--all", "--centers", 300, "--seed", 3, "--json")
     record = json.loads(run(*sampled)[1])
     assert record["n_centers"] == 300
@@ -316,6 +318,9 @@ def test_json_has_null_for_what_is_not_finite():
         (("measure", "run.npz:Z", "y.npy"), "it holds X, true, large, flat, line"),
         (("measure", "y.npy", "x.npy"), "give the data first, then the embedding"),
         (("measure", "x.npy", "y.npy", "--all", "--without-self"), "--all has no --without-self"),
+        (("measure", "x.npy", "y.npy", "--coordinates", "y.npy"), "--coordinates is for --all"),
+        (("measure", "x.npy", "y.npy", "--all", "--radius", 1e-9), "no point has a neighbour within radius"),
+        (("measure", "x.npy", "y.npy", "--centers", "auto", "--half-width", 0), "half_width = 0"),
         (
             ("measure", "x.npy", "y.npy", "--centers", "few"),
             "--centers: 'few' is neither a whole number nor auto",
@@ -324,6 +329,9 @@ def test_json_has_null_for_what_is_not_finite():
         (("compare", "x.npy", "y.npy", "y.npy"), "an embedding is given twice"),
         (("compare", "x.npy", "y.npy", "--by", "beauty"), "by = 'beauty' is none of the merits measured"),
         (("compare", "x.npy", "y.npy", "--measures", "ranks,beauty"), "'beauty' is no measure"),
+        (("compare", "x.npy", "y.npy", "--measures", ""), "'' is no measure"),
+        (("compare", "x.npy", "y.npy", "--radius", 1e-9), "no point has a neighbour within radius"),
+        (("compare", "x.npy", "y.npy", "--centers", "auto", "--half-width", "thin"), "invalid float value"),
         (
             ("compare", "x.npy", "y.npy", "--measures", "ranks", "--by", "r_c"),
             "by = 'r_c' is none of the merits",

@@ -66,6 +66,25 @@ def test_warnings_stay_out_of_the_table(paper):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("paper_nieqa.py", "in order M_L agrees with M_t: of the four LTSA is the best and LE the worst"),
+        ("coverage.py", "| geodesic_stretch |"),
+        ("bench_ranks.py", "| unbend: all, every k |"),
+        ("bench_geodesic.py", "| 2000 |"),
+    ],
+)
+def test_programs_run(program, words):
+    if program == "paper_nieqa.py":
+        pytest.importorskip("sklearn")
+    command = [sys.executable, BENCHES / program, "--quick"]
+    finished = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert words in " ".join(finished.stdout.split())
+
+
+@pytest.mark.slow
 def test_quick_run_without_data(tmp_path):
     table = tmp_path / "table2.md"
     command = [sys.executable, BENCHES / "paper_local_procrustes.py", "--quick", "--anneal"]

@@ -12,6 +12,8 @@ from unbend.measures import FAMILIES, MEASURES
 
 K = 8
 METRICS = ub.metrics
+NOBODY = ub.Neighborhoods(np.empty(0, np.uint32), indptr=np.zeros(1501, np.int64))
+"""A graph without edges."""
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,25 @@ def test_numbers_are_those_of_the_single_measures(quality, roll):
     assert set(expected) == set(quality)
     for name, number in expected.items():
         assert quality[name].value == pytest.approx(number, rel=1e-12), name
+
+
+def test_neighbours_are_searched_once(roll, monkeypatch):
+    x, coordinates = roll
+    expected = METRICS.nieqa_global(x, coordinates)
+    sought, search = [], ub.neighbors.neighborhoods
+
+    def counted(*arguments, **options):
+        sought.append(arguments)
+        return search(*arguments, **options)
+
+    monkeypatch.setattr("unbend.neighbors.neighborhoods", counted)
+    monkeypatch.setattr("unbend.metrics.nieqa.find_neighborhoods", counted)
+    assert ub.quality(x, coordinates)["m_g"].value == expected
+    assert len(sought) == 1
+    assert ub.quality(x, coordinates, n_neighbors=5)["m_g"].value == expected  # too few for the landmarks
+    assert len(sought) == 3
+    assert ub.quality(x, coordinates, neighborhoods=search(x, 20))["m_g"].value == expected
+    assert ub.quality(x, coordinates, radius=3.0)["m_g"].value == expected
 
 
 def test_everything_is_exact_when_all_is_measured(quality):
@@ -181,6 +202,16 @@ def test_kinds(roll):
     assert found == {kind: kind for kind in kinds}
 
 
+def test_what_is_said_to_fool_them():
+    """The numbers of docs/other-measures.md."""
+    x, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    stretched = ub.quality(x, coordinates * [1, 4], ["trustworthiness", "r_c"])
+    assert round(stretched["trustworthiness"].value, 3) == 0.997
+    assert round(stretched["r_c"].value, 2) == 0.25
+    assert round(METRICS.spearman(x, coordinates), 2) == 0.37
+    assert round(METRICS.spearman(x, x[:, ::2]), 2) == 0.88
+
+
 def test_as_text(quality, roll):
     x, coordinates = roll
     lines = str(quality).splitlines()
@@ -189,6 +220,8 @@ def test_as_text(quality, roll):
     for value in quality.values():
         (line,) = (line for line in lines if line[2:20].strip() == value.measure.symbol)
         assert float(line[20:29]) == pytest.approx(value.value, rel=1e-3, abs=1e-25)
+        low, _, high = line.split("..")[0].split()[-1], "..", line.split("..")[1].split()[0]
+        assert (float(low), float(high.replace("∞", "inf"))) == (value.measure.low, value.measure.high)
     assert quality.reading in " ".join(" ".join(lines).split())
     drawn = str(ub.quality(x, coordinates, n_centers=100, random_state=0)).splitlines()
     assert "100 drawn" in drawn[0]
@@ -210,6 +243,8 @@ def test_as_a_frame(quality):
     assert list(frame.index) == list(MEASURES)
     assert frame.loc["continuity", "value"] == quality["continuity"].value
     assert frame.loc["residual_variance", "random"] == 1
+    assert frame.loc["r_nx", ["least", "most"]].tolist() == [-1, 1]
+    assert frame.loc["r_n", ["low", "high"]].tolist() == list(quality["r_n"].interval)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +259,8 @@ def test_as_a_frame(quality):
         ({"n_sources": 0}, "n_sources = 0"),
         ({"n_neighbors": 1500}, "needs at least 1501 points"),
         ({"random_state": -1}, "random_state = -1"),
+        ({"radius": 1e-9}, "no point has a neighbour within radius = 1e-09"),
+        ({"neighborhoods": NOBODY}, "no point has a neighbour"),
     ],
 )
 def test_bad_input(roll, options, message):
@@ -287,6 +324,17 @@ def test_what_is_asked_for_by_name_is_not_left_out(cloud):
             ValueError, match=r"(procrustes|nieqa) cannot be measured: Y has 3 dimensions, the data 2"
         ):
             ub.quality(y, x, measures)
+
+
+def test_the_head_says_how_many_were_left_out():
+    x = np.concatenate([np.zeros((6, 2)), np.random.default_rng(0).normal(size=(30, 2)) + 20])
+    y = np.random.default_rng(1).normal(size=(36, 2))
+    q = ub.quality(x, y, ["procrustes", "m_l"], n_neighbors=4)
+    assert q.faithfulness.n_degenerate == 6
+    assert "left out 6 neighbourhoods: their points coincide, their images do not" in str(q)
+    assert "left out" not in str(ub.quality(x[6:], y[6:], ["procrustes"], n_neighbors=4))
+    alone = ub.quality(x[:, :1], y[:, :1], ["q_nx"], n_neighbors=1)
+    assert str(alone).startswith("36 points of 1 dimension in 1, all measured; 1 neighbour\n")
 
 
 def test_the_head_says_what_is_left_out(cloud):

@@ -53,6 +53,31 @@ def test_every_measure_is_that_of_the_textbook(q, d, ties):
             assert m.per_point(name, k).mean() == pytest.approx(value, abs=1e-13), (name, k)
 
 
+@pytest.mark.parametrize(("q", "d"), [(3, 2), (20, 2), (2, 40)])
+def test_ties_are_counted_as_the_textbook_counts_them(q, d):
+    """On a grid, where most distances are equal: the sums behind the measures are the same whole numbers."""
+    X, Y = (np.round(array) for array in cloud(300, q, d, seed=q))
+    m, n = metrics.ranks(X, Y, 9), 300
+    in_x, in_y = textbook.all_ranks(X), textbook.all_ranks(Y)
+    for k in range(1, 10):
+        worst = n * k * (2 * n - 3 * k - 1) / 2
+        intruders, lost = (in_y <= k) & (in_x > k), (in_x <= k) & (in_y > k)
+        kept = (in_x >= 1) & (in_x <= k) & (in_y <= k)
+        for measured, of_all, counted in (
+            (1 - m.trustworthiness[k - 1], worst, (in_x - k)[intruders].sum()),
+            (1 - m.continuity[k - 1], worst, (in_y - k)[lost].sum()),
+            (m.q_nx[k - 1], n * k, kept.sum()),
+            (m.lcmc[k - 1] + k / (n - 1), n * k, kept.sum()),
+        ):
+            assert abs(measured * of_all - counted) < 1e-6
+            assert round(measured * of_all) == counted
+        for found, own, other in ((m.mrre_false, in_y, in_x), (m.mrre_missing, in_x, in_y)):
+            near, s = (own >= 1) & (own <= k), np.arange(1, k + 1)
+            shifts = [np.abs(other - own)[near & (own == place)].sum() for place in s]
+            expected = (shifts / s).sum() / (n * (np.abs(n - 2 * s) / s).sum())
+            assert found[k - 1] == pytest.approx(expected, rel=1e-14)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_trustworthiness_is_that_of_scikit_learn(dtype):
     manifold = pytest.importorskip("sklearn.manifold")

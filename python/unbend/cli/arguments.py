@@ -242,6 +242,7 @@ def _add_measure(commands: Any) -> None:
     parser.add_argument("X", help="the data, one point a row")
     parser.add_argument("Y", help="its embedding, in the same order")
     parser.add_argument("--all", action="store_true", help="every measure there is, as unbend.quality")
+    parser.add_argument("--coordinates", metavar="U", help="with --all, the true coordinates: adds M_t")
     parser.add_argument(
         "--without-self", action="store_true", help="leave each point out of its own neighbourhood"
     )
@@ -273,6 +274,13 @@ def _add_sampling(parser: _Parser) -> None:
         type=_auto_or_count,
         metavar="N",
         help="measure N points drawn at random, or auto: as needed",
+    )
+    parser.add_argument(
+        "--half-width",
+        type=float,
+        default=0.005,
+        metavar="W",
+        help="how near 95 %% intervals of --centers auto come (0.005)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones are drawn (0)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from .arguments import UsageError
-from .words import show
+from .words import belonging, sampling, show
 
 __all__ = ["run"]
 
@@ -18,29 +17,18 @@ def run(options: argparse.Namespace) -> None:
     from ..files import read_points
 
     x = read_points(options.X)
-    named = {name: _of(x, file, options) for name, file in _named(options.Y).items()}
-    coordinates: Any = None if options.coordinates is None else _of(x, options.coordinates, options)
+    named = {name: belonging(x, file, options) for name, file in _named(options.Y).items()}
+    coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
     found = compare(
         x,
         named,
-        [name.strip() for name in options.measures.split(",")] if options.measures else "all",
+        "all" if options.measures is None else [name.strip() for name in options.measures.split(",")],
         options.neighbors,
         by=options.by,
-        radius=options.radius,
         coordinates=coordinates,
-        n_centers=options.centers,
-        random_state=options.seed,
-        n_jobs=options.jobs,
+        **sampling(options),
     )
     show(found, options)
-
-
-def _of(x: Any, file: str, options: argparse.Namespace) -> Any:
-    """Read what belongs to the data row for row, and say which file does not."""
-    from ..files import read_points
-    from ..metrics.sampling import pair
-
-    return pair(x, read_points(file), (options.X, file), narrower=False)[1]
 
 
 def _named(files: list[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..plain import finite
 from .arguments import UsageError
-from .words import reading, rows, show, sized, worst, worst_lines, wrapped
+from .words import belonging, reading, rows, sampling, show, sized, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:
     from ..metrics import Faithfulness
@@ -32,6 +32,8 @@ def run(options: argparse.Namespace) -> None:
             raise UsageError("--all has no --without-self")
         show(_quality(x, y, options), options)
         return
+    if options.coordinates is not None:
+        raise UsageError("--coordinates is for --all")
     graph = neighborhoods(x, options.neighbors, radius=options.radius, n_jobs=options.jobs)
     if graph.sizes.max() == 0:
         raise ValueError(f"no point has a neighbour within radius = {options.radius}")
@@ -41,6 +43,7 @@ def run(options: argparse.Namespace) -> None:
         neighborhoods=graph,
         include_self=not options.without_self,
         n_centers=options.centers,
+        half_width=options.half_width,
         random_state=options.seed,
         n_jobs=options.jobs,
     )
@@ -53,15 +56,8 @@ def run(options: argparse.Namespace) -> None:
 def _quality(x: Any, y: Any, options: argparse.Namespace) -> Quality:
     from ..quality import quality
 
-    return quality(
-        x,
-        y,
-        n_neighbors=options.neighbors,
-        radius=options.radius,
-        n_centers=options.centers,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-    )
+    coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
+    return quality(x, y, n_neighbors=options.neighbors, coordinates=coordinates, **sampling(options))
 
 
 def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from ..neighbors import Neighborhoods
 
 __all__ = [
+    "belonging",
     "reading",
     "rows",
+    "sampling",
     "show",
     "sized",
     "warnings_in_one_line",
@@ -32,6 +34,25 @@ WIDTH = 79
 def show(result: Any, options: argparse.Namespace) -> None:
     """Print a table, or all that it holds as JSON."""
     print(result.to_json() if options.json else result)
+
+
+def belonging(x: Any, file: str, options: argparse.Namespace) -> Any:
+    """Read what belongs to the data row for row, and say which file does not."""
+    from ..files import read_points
+    from ..metrics.sampling import pair
+
+    return pair(x, read_points(file), (options.X, file), narrower=False)[1]
+
+
+def sampling(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what all that measures takes of the options, but the number of neighbours."""
+    return {
+        "radius": options.radius,
+        "n_centers": options.centers,
+        "half_width": options.half_width,
+        "random_state": options.seed,
+        "n_jobs": options.jobs,
+    }
 
 
 def worst(m: Faithfulness, share: float = 0.01, listed: int = 5) -> tuple[int, float, list[int]]:

@@ -157,7 +157,7 @@ def nieqa_global(
     of Y. A direction of no positive eigenvalue has no extent in the skeleton.
 
     Shortest paths bend around holes, so even the true coordinates of a surface with a hole score more than 0:
-    0.045 to 0.06 for the roll with one of 1000 points. Short cuts do more harm: see `landmark_neighbors`.
+    0.02 to 0.07 for a roll of 1000 points with one. Short cuts do more harm: see `landmark_neighbors`.
 
     From a sample of sources it depends on which are drawn, by how much is not known.
 
@@ -172,7 +172,7 @@ def nieqa_global(
     landmark_neighbors : int or "paper", default 8
         How many neighbours the graph has, k_l; if that leaves it in pieces, the smallest number that connects
         it. "paper" stands for n / 10, which short-circuits curved surfaces: the true coordinates of a swiss
-        roll of 1000 points score more than 0.65 with it, less than 0.004 with the default.
+        roll of 1000 points score more than 0.6 with it, less than 0.004 with the default.
     neighborhoods : Neighborhoods, optional
         Instead: a connected graph.
     n_landmarks : int, optional
@@ -270,9 +270,15 @@ class Skeleton:
         return cls(landmarks.astype(np.intp), distances.reshape(count, count), sources is None)
 
     @classmethod
-    def by_default(cls, x: Any, d: int, random_state: Any, n_jobs: int | None) -> Skeleton:
-        """Find as many as :func:`nieqa_global` finds for embeddings in up to `d` dimensions."""
-        graph, n = _landmark_graph(x, None, None, n_jobs), len(x)
+    def by_default(
+        cls, x: Any, d: int, nearest: Neighborhoods | None, random_state: Any, n_jobs: int | None
+    ) -> Skeleton:
+        """Find as many as :func:`nieqa_global` finds for embeddings in up to `d` dimensions.
+
+        `nearest` are the exact neighbours of every point, if they are known.
+        """
+        n = len(x)
+        graph = _connected(x, min(LANDMARK_NEIGHBORS, n - 1), n_jobs, nearest)
         return cls.of(x, graph, _landmark_count(n, d, None), draw_sources(n, None, random_state), n_jobs)
 
     def default_asim(self, y: Any) -> float:
@@ -301,9 +307,16 @@ def _landmark_graph(x: Any, k: Any, given: Neighborhoods | None, n_jobs: int | N
     return _connected(x, as_count(k, "landmark_neighbors"), n_jobs)
 
 
-def _connected(x: Any, k: int, n_jobs: int | None) -> Neighborhoods:
-    """Return the graph of `k` neighbours, or of the smallest larger number that connects it."""
-    graph, low, high = find_neighborhoods(x, k, n_jobs=n_jobs), k, k
+def _connected(x: Any, k: int, n_jobs: int | None, nearest: Neighborhoods | None = None) -> Neighborhoods:
+    """Return the graph of `k` neighbours, or of the smallest larger number that connects it.
+
+    If the `nearest` of every point are known, and are so many, the first search is theirs.
+    """
+    if nearest is not None and (nearest.n_neighbors or 0) >= k:
+        graph = _first(nearest, k)
+    else:
+        graph = find_neighborhoods(x, k, n_jobs=n_jobs)
+    low = high = k
     while graph.n_connected_components > 1:
         low, high = high, min(2 * high, len(x) - 1)
         if high * len(x) > _MOST_ENTRIES:
@@ -314,12 +327,17 @@ def _connected(x: Any, k: int, n_jobs: int | None) -> Neighborhoods:
         graph = find_neighborhoods(x, high, n_jobs=n_jobs)
     if high == k:
         return graph
-    nearest = graph.indices.reshape(len(x), -1)
     while high - low > 1:
         middle = (low + high) // 2
-        fewer = Neighborhoods(np.ascontiguousarray(nearest[:, :middle]).ravel(), n_neighbors=middle)
-        low, high = (middle, high) if fewer.n_connected_components > 1 else (low, middle)
-    return Neighborhoods(np.ascontiguousarray(nearest[:, :high]).ravel(), n_neighbors=high)
+        apart = _first(graph, middle).n_connected_components > 1
+        low, high = (middle, high) if apart else (low, middle)
+    return _first(graph, high)
+
+
+def _first(graph: Neighborhoods, k: int) -> Neighborhoods:
+    """Return the nearest `k` of each point alone."""
+    rows = graph.indices.reshape(len(graph), -1)
+    return Neighborhoods(np.ascontiguousarray(rows[:, :k]).ravel(), n_neighbors=k)
 
 
 def _landmark_count(n: int, d: int, wanted: Any) -> int:
