@@ -3,8 +3,8 @@
 LLE, LTSA, Hessian LLE, Laplacian eigenmaps and diffusion maps make the same cost small, Phi(Y) (eq. 2), among
 all Y of unit covariance. Where a curve Z has a lower cost than the truth, they prefer it (section 5).
 
-That is a proof of failure, but one Z that costs more than Y is no proof of success. So the verdict goes by the
-cheapest smooth functions of the coordinates, which `ritz` finds, and asks whether they keep all dimensions.
+That is a proof of failure, but one Z that costs more than Y is no proof of success. So the verdict goes by
+the cheapest smooth functions of the coordinates, which `ritz` finds: do they keep all dimensions?
 """
 
 from __future__ import annotations
@@ -42,13 +42,15 @@ WEIGHTED = ("LEM", "DFM")
 # Embeddings that are read so are no coordinates to judge by.
 UNTRUE = ("folded", "torn", "collapsed", "unrelated", "distorted")
 
+# Coordinates of unit variance that cost less cost nothing.
+ROUNDING = 1e-20
+
 # A dimension is kept if the output explains at least this share of its variance linearly.
 KEPT = 0.5
 
 # Two costs are told apart when they differ by more than this many standard errors of their difference ...
 SURE = 2.0
-# ... and by more than this share. With LEM, grids of 81 x 41 and 81 x 39 points are 0.02 and 0.08 away from where it
-# tips.
+# ... and by more than this share.
 CLEAR = 0.01
 
 
@@ -65,13 +67,13 @@ class Verdict:
     outcome : {"holds", "would collapse", "too close to tell"}
         Whether the d cheapest functions of the coordinates keep all d dimensions.
     needed : int
-        How many of the cheapest functions it takes to keep them all: d if the algorithm holds. Where it does not,
-        an embedding of so many dimensions has what was lost in one of the last.
+        How many of the cheapest functions it takes to keep them all: d if the algorithm holds. Where it does
+        not, an embedding of so many dimensions has what was lost.
     costs : tuple of float
         Phi of the cheapest functions of unit variance, the first d and as many as are needed, at least d + 1.
     uncertainty : float
-        Standard error of the difference of the two costs that decide: of function d, and of the last one needed, or
-        of function d + 1 where no more are needed.
+        Standard error of the difference of the two costs that decide: of function d, and of the last one
+        needed, or of function d + 1 where no more are needed.
     phi_y, phi_z : float
         Phi of the normalised coordinates (eq. 9), and of the curve that the paper puts against them (eq. 10,
         13). For LEM and DFM both with the constraints that are weighted by degrees (section 5.2).
@@ -80,16 +82,17 @@ class Verdict:
     sigma, tau : float
         Standard deviations of these coordinates.
     kappa, rho : float
-        Of eq. 10 and 11.
+        Of eq. 10 and 11; kappa without the square roots, so that the columns of Z are uncorrelated.
     split : float
         Share of neighbourhoods with points on both sides of the kink, |N_0| / N.
     r_max : float
         The largest diameter among them.
     c_a : float
-        Of Lemma A.1, what a kink can cost; 0 for LEM and DFM. For LLE, where the lemma is wrong, the least number
-        that will do for these data.
+        Of Lemma A.1, what a kink can cost; 0 for LEM and DFM. For LLE, where the lemma is wrong, the least
+        number that will do for these data.
     skew : float
-        Correlation of the second column of Z with the third and later coordinates (section 5.4); 0 if there are none.
+        Correlation of the second column of Z with the third and later coordinates (section 5.4); 0 if there
+        are none.
     theorem : tuple of float
         Left and right of eq. 12, for LEM and DFM of the sharper one after it: where the left is less,
         Phi(Y) > Phi(Z).
@@ -134,13 +137,13 @@ class Verdict:
         shape = f"(the data are {_ratio(self.sigma, self.tau)} times as long as wide)"
         if self.outcome == "holds":
             return (
-                f"{self.algorithm} should keep all dimensions {shape}: what could take the place of the last one costs "
-                f"{_times(self.costs[-1], self.costs[-2])} as much."
+                f"{self.algorithm} should keep all dimensions {shape}: what could take the place of the last "
+                f"one costs {_times(self.costs[-1], self.costs[-2])} as much."
             )
         if self.outcome == "would collapse":
             return (
-                f"{self.algorithm} would collapse {shape}: {self.needed - 1} functions are cheaper than the dimension "
-                f"it would lose."
+                f"{self.algorithm} would collapse {shape}: {self.needed - 1} functions are cheaper than the "
+                "dimension it would lose."
             )
         return f"{self.algorithm} is close to the point where it collapses {shape}."
 
@@ -210,13 +213,12 @@ class Price:
     def plot(self, algorithm: str | None = None, *, axes: Any = None) -> Any:
         """Draw Y and Z (as Fig. 2), and what an algorithm should make of the data; needs matplotlib.
 
-        Points are coloured by the first coordinate. Of more than two dimensions the first and the "second" are
-        drawn.
+        Points are coloured by the first coordinate. Of more than two dimensions the first two are drawn.
 
         Parameters
         ----------
         algorithm : str, optional
-            Whose forecast to draw beside them; by default that of the first one that would collapse, if any would.
+            Whose forecast to draw beside them; by default that of the first that would collapse, if any.
         axes : sequence of matplotlib Axes, optional
             Where to draw, three of them if there is a forecast; a new figure by default.
 
@@ -254,9 +256,9 @@ def price_of_normalization(
 ) -> Price:
     """Tell whether algorithms that normalise their output would collapse these data, without running them.
 
-    All are taken with the default parameters of their classes. What the verdict means, and what fools it:
-    docs/normalization.md. Besides the weights of each algorithm it costs O(n k m + n m^2) for m = 46 functions
-    of two coordinates.
+    All are taken with the default parameters of their classes. What the verdict means, and what fools it, is
+    said in docs/normalization.md. Besides the weights of each algorithm it costs O(n k m + n m^2) for m = 46
+    functions of two coordinates.
 
     Parameters
     ----------
@@ -309,6 +311,9 @@ def price_of_normalization(
     theta = _found(x, n_components, n_jobs) if given is None else np.asarray(given, np.float64)
     if theta.shape[1] < 2:
         raise ValueError("coordinates of one dimension cannot collapse: at least 2 are needed")
+    if not np.isfinite(theta).all():
+        row = int(np.argmin(np.isfinite(theta).all(axis=1)))
+        raise ValueError(f"coordinates has a value that is not finite in row {row}")
     plain = _Axes.of(theta, None)
     judged = {name: _judge(name, x, theta, plain, graph, n_jobs) for name in names}
     verdicts = {name: verdict for name, (verdict, _) in judged.items()}
@@ -326,19 +331,18 @@ def _check(algorithms: Any) -> list[str]:
 
 
 def _found(x: Matrix, n_components: int, n_jobs: int | None) -> Array:
-    from .align import ProcrustesAlignment
+    from .align import NotFlatWarning, ProcrustesAlignment
     from .metrics import nieqa_local
     from .reading import gather, read
 
-    model = ProcrustesAlignment(n_components=n_components, n_jobs=n_jobs).fit(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotFlatWarning)  # what it says is said below
+        model = ProcrustesAlignment(n_components=n_components, n_jobs=n_jobs).fit(x)
     m_l = nieqa_local(x, model.embedding_, neighborhoods=model.neighborhoods_, n_jobs=n_jobs)
     reading = read(gather(model.faithfulness_, float(m_l)))
     if reading.kind in UNTRUE:
-        warnings.warn(
-            f"the coordinates that were found are doubtful, and so is the verdict: {reading.sentence}",
-            UserWarning,
-            stacklevel=3,
-        )
+        message = "the coordinates that were found are doubtful, and so is the verdict"
+        warnings.warn(f"{message}: {reading.sentence}", UserWarning, stacklevel=3)
     return model.embedding_
 
 
@@ -423,10 +427,10 @@ class _Axes:
 
 
 def _kappa(first: Array, weights: Array) -> float:
-    """Eq. 11."""
+    """Eq. 11 without its square roots: with them, the columns of Z are correlated."""
     squares = weights * first**2
     below, above = squares[first < 0].sum(), squares[first >= 0].sum()
-    return math.sqrt(below / above) if above > 0 else math.inf
+    return float(below / above) if above > 0 else math.inf
 
 
 # The verdict --------------------------------------------------------------------------------------------
@@ -481,8 +485,8 @@ def _terms(name: str, axes: _Axes, cost: _Cost) -> dict[str, Any]:
     """Return the terms of Theorem 5.1 and of Corollary 5.2."""
     d = axes.x.shape[1]
     mean = [float(cost.of(axes.x[:, j]).mean()) for j in range(d)]
-    relative = [e / spread**2 for e, spread in zip(mean, axes.spread, strict=True)]
-    lost = max(range(1, d), key=lambda j: relative[j])
+    relative = [e / float(spread) ** 2 for e, spread in zip(mean, axes.spread, strict=True)]
+    lost = max(range(1, d), key=lambda j: (relative[j] if relative[j] > ROUNDING else 0.0, j))
     sigma, tau, e1, e2 = float(axes.spread[0]), float(axes.spread[lost]), mean[0], mean[lost]
     kappa, rho, skew = axes.kappa, axes.rho, axes.skew(lost)
     both, r_max = _split(axes.x, cost.graph)
@@ -528,7 +532,7 @@ def _weights(name: str, x: Matrix, graph: Neighborhoods, d: int, n_jobs: int) ->
             return _core.LocalWeights.dfm(*data, 1.0, "heat", None, n_jobs)
 
 
-def _constant(name: str, axes: _Axes, cost: _Cost, both: Array, r_max: float) -> float:
+def _constant(name: str, axes: _Axes, cost: _Cost, both: npt.NDArray[np.intp], r_max: float) -> float:
     """Return c_a of Lemma A.1: what a kink costs, as a share of the squared diameter.
 
     For LLE its proof takes the weights for the best ones of Z_i, and the square of a mean for a K-th of the
@@ -542,7 +546,7 @@ def _constant(name: str, axes: _Axes, cost: _Cost, both: Array, r_max: float) ->
     return float(k**2 if name == "LTSA" else d * (d + 1) / 2 * (k + 1))
 
 
-def _split(x: Array, graph: Neighborhoods) -> tuple[Array, float]:
+def _split(x: Array, graph: Neighborhoods) -> tuple[npt.NDArray[np.intp], float]:
     """Return the neighbourhoods on both sides of the kink (N_0), and the diameter of the largest."""
     sizes, n = graph.sizes, len(graph)
     owners = np.repeat(np.arange(n), sizes)

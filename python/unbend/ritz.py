@@ -1,7 +1,7 @@
 """The cheapest smooth functions of coordinates, by the method of Rayleigh and Ritz.
 
-The cost is Phi of *The price of normalization* (eq. 2) for functions of unit variance. The functions are the
-coordinates and polynomials of them, so there is a small dense eigenproblem in the place of a large sparse one.
+The cost is Phi of *The price of normalization* (eq. 2) for functions of unit variance. The functions are
+the coordinates and polynomials of them: a small dense eigenproblem in the place of a large sparse one.
 Cost: O(n m^2 + n k m) for m functions, 46 in the plane, and that of the alignment matrix.
 """
 
@@ -103,7 +103,7 @@ def _least_shares(turned: Array) -> Array:
     """Return the smallest squared singular value of the first 1, 2, ... columns."""
     d, m = turned.shape
     grams = np.cumsum(turned.T[:, :, None] * turned.T[:, None, :], axis=0)
-    shares: Array = np.linalg.eigvalsh(grams)[:, 0]
+    shares = np.asarray(np.linalg.eigvalsh(grams)[:, 0], np.float64)
     shares[: min(d - 1, m)] = 0.0
     shares[-1] = max(1.0, shares[-1])  # the coordinates are among the functions, but for rounding
     return shares
