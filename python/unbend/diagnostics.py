@@ -476,7 +476,8 @@ def _outcome(columns: Columns, cost: _Cost, d: int) -> dict[str, Any]:
     costs = tuple(float(one.sum()) for one in each)
     uncertainty = math.sqrt(len(each[0])) * float((each[-1] - each[d - 1]).std())
     outcome: Outcome = "holds" if needed == d else "would collapse"
-    if costs[-1] - costs[d - 1] <= max(SURE * uncertainty, CLEAR * costs[-1]):
+    nothing = ROUNDING * len(each[0])
+    if costs[-1] - costs[d - 1] <= max(SURE * uncertainty, CLEAR * costs[-1], nothing):
         outcome = "too close to tell"
     return {"outcome": outcome, "needed": needed, "costs": costs, "uncertainty": uncertainty}
 

@@ -1,8 +1,9 @@
 """The cheapest smooth functions of coordinates, by the method of Rayleigh and Ritz.
 
 The cost is Phi of *The price of normalization* (eq. 2) for functions of unit variance. The functions are
-the coordinates and polynomials of them: a small dense eigenproblem in the place of a large sparse one.
-Cost: O(n m^2 + n k m) for m functions, 46 in the plane, and that of the alignment matrix.
+the coordinates, polynomials of them, and spikes at points that cost nothing: a small dense eigenproblem in
+the place of a large sparse one. Cost: O(n m^2 + n k m) for m functions, 46 in the plane, and that of the
+alignment matrix.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ FUNCTIONS = 44
 
 # What a column adds to those before it is rounding if it is below this share.
 DEPENDENT = 1e-9
+
+
+# A point costs nothing if its entry on the diagonal of the alignment matrix is this share of the mean.
+ALONE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,8 @@ def cheapest(matrix: Any, coordinates: Array, weights: Array) -> Columns:
     Columns
     """
     root = np.sqrt(weights)[:, None]
-    functions = _orthonormal(root, _functions(coordinates, weights))
+    candidates = np.column_stack([_functions(coordinates, weights), _spikes(matrix, weights, coordinates)])
+    functions = _orthonormal(root, candidates)
     free = functions / root
     _, mix = np.linalg.eigh(free.T @ (matrix @ free))
     turned = (root * coordinates).T @ functions @ mix
@@ -83,6 +89,18 @@ def _functions(coordinates: Array, weights: Array) -> Array:
     columns -= weights @ columns
     deviations: Array = np.sqrt(weights @ columns**2)
     return columns[:, deviations > 0] / deviations[deviations > 0]
+
+
+def _spikes(matrix: Any, weights: Array, coordinates: Array) -> Array:
+    """Return the functions of single points that cost nothing: no neighbourhood of Hessian LLE holds them."""
+    diagonal = matrix.diagonal()
+    n, d = coordinates.shape
+    alone = np.flatnonzero(diagonal <= ALONE * diagonal.mean())[: d + 1]
+    columns = np.zeros((n, len(alone)))
+    columns[alone, np.arange(len(alone))] = 1.0
+    columns -= weights @ columns
+    spikes: Array = columns / np.sqrt(weights @ columns**2)
+    return spikes
 
 
 def _exponents(d: int, degree: int) -> list[tuple[int, ...]]:

@@ -229,6 +229,17 @@ def test_stretched_fishbowls_collapse_though_z_costs_more():
     assert explained(coordinates, ub.LaplacianEigenmaps(n_neighbors=K).fit(x).embedding_) < 0.1
 
 
+def test_points_in_no_neighbourhood_of_hessian_lle_are_seen():
+    x, coordinates = ub.datasets.swiss_roll(1500, random_state=0)
+    wider = ub.neighborhoods(x, K + 1)
+    lists = np.array([[j for j in wider[i] if j != 7][:K] for i in range(1500)])
+    graph = ub.Neighborhoods(lists.ravel().astype(np.uint32), indptr=np.arange(0, 1501 * K, K))
+    found = ub.price_of_normalization(x, coordinates, neighborhoods=graph, algorithms=["HLLE", "LTSA"])
+    assert (found["HLLE"].outcome, found["LTSA"].outcome) == ("would collapse", "holds")
+    spike = found.forecasts["HLLE"][7]
+    assert max(abs(spike)) > 30
+
+
 def test_as_many_dimensions_as_needed_keep_all():
     x, coordinates = ub.datasets.strip(1500, length=3.3, random_state=1)
     x = np.pad(x, [(0, 0), (0, 2)])
