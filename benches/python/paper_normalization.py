@@ -11,10 +11,13 @@ maps the width of the kernel is our default, the median distance of the 8th neig
 
 import argparse
 import io
+import os
 import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # all its matrices are small
 
 import numpy as np
 import unbend as ub

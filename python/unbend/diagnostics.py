@@ -296,6 +296,8 @@ def price_of_normalization(
     >>> print(ub.price_of_normalization(X, coordinates, algorithms=["LEM"])["LEM"].outcome)
     would collapse
     """
+    from threadpoolctl import threadpool_limits
+
     x = as_points(X, "X")
     names = _check(algorithms)
     given = None if coordinates is None else as_points(coordinates, "coordinates")
@@ -315,7 +317,8 @@ def price_of_normalization(
         row = int(np.argmin(np.isfinite(theta).all(axis=1)))
         raise ValueError(f"coordinates has a value that is not finite in row {row}")
     plain = _Axes.of(theta, None)
-    judged = {name: _judge(name, x, theta, plain, graph, n_jobs) for name in names}
+    with threadpool_limits(1, user_api="blas"):  # matrices of few columns: more threads wait for each other
+        judged = {name: _judge(name, x, theta, plain, graph, n_jobs) for name in names}
     verdicts = {name: verdict for name, (verdict, _) in judged.items()}
     forecasts = {name: forecast for name, (_, forecast) in judged.items()}
     return Price(verdicts, plain.y, plain.with_curve(plain.kink(), 1), forecasts)
