@@ -294,13 +294,60 @@ def test_json_has_null_for_what_is_not_finite():
     assert finite(values) == {"a": None, "b": [None, 1.5], "c": [None, 2], "d": "inf", "e": None}
 
 
+# Diagnose
+
+
+def test_diagnose(run, folder):
+    code, out, err = run("diagnose", "x.npy", "--coordinates", "run.npz:true", "-k", 8)
+    assert (code, err) == (0, "")
+    found = ub.price_of_normalization(np.load(folder / "x.npy"), np.load(folder / "y.npy"), 8)
+    lines = out.splitlines()
+    assert lines[0] == "data         x.npy: 1,500 points in 3 dimensions"
+    assert lines[1].startswith("coordinates  run.npz:true, sigma / tau = 4.")
+    for name, verdict in found.verdicts.items():
+        assert f"  {name}" in out
+        assert " ".join(verdict.sentence.split()) in " ".join(out.split())
+    assert max(map(len, lines)) < 80
+
+
+def test_diagnose_finds_coordinates(run):
+    code, out, err = run("diagnose", "x.npy")
+    assert (code, err) == (0, "")
+    assert "coordinates  found by Procrustes alignment, sigma / tau = 4." in out
+    assert "LEM would collapse" in " ".join(out.split())
+
+
+def test_diagnose_as_json(run, folder):
+    code, out, _ = run("diagnose", "x.npy", "--coordinates", "y.npy", "--json")
+    found = ub.price_of_normalization(np.load(folder / "x.npy"), np.load(folder / "y.npy"))
+    assert code == 0
+    assert json.loads(out) == json.loads(found.to_json())
+
+
+def test_diagnose_draws(run, folder):
+    pytest.importorskip("matplotlib").use("Agg")
+    code, _, err = run("diagnose", "x.npy", "--coordinates", "y.npy", "--plot", "price.png")
+    assert (code, err) == (0, "")
+    assert (folder / "price.png").read_bytes().startswith(b"\x89PNG")
+    assert "price.png" in refused(run, "diagnose", "x.npy", "--coordinates", "y.npy", "--plot", "price.png")
+    assert run("diagnose", "x.npy", "--coordinates", "y.npy", "--plot", "price.png", "--force")[0] == 0
+
+
+def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
+    np.save(folder / "tube.npy", ub.datasets.cylinder(600, random_state=0)[0])
+    code, _, err = run("diagnose", "tube.npy")
+    assert code == 0
+    assert err.startswith("unbend: warning: the coordinates that were found are doubtful")
+    assert err.count("\n") == 1
+
+
 # Errors
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a command: embed, transform, measure, compare, demo"),
+        ((), "give a command: embed, transform, measure, compare, diagnose, demo"),
         (("mesure",), "invalid choice: 'mesure'"),
         (("measure", "x.npy"), "required: Y (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", "many"), "invalid int value: 'many'"),
@@ -336,6 +383,12 @@ def test_json_has_null_for_what_is_not_finite():
             ("compare", "x.npy", "y.npy", "--measures", "ranks", "--by", "r_c"),
             "by = 'r_c' is none of the merits",
         ),
+        (("diagnose",), "required: X (see unbend diagnose --help)"),
+        (("diagnose", "x.npy", "--coordinates", "y.npy", "-d", 3), "leave -d out"),
+        (("diagnose", "x.npy", "-k", 3, "--radius", 2), "not allowed with"),
+        (("diagnose", "x.npy", "--coordinates", "line.npy"), "there is no file line.npy"),
+        (("diagnose", "x.npy", "--coordinates", "run.npz:line"), "at least 2 are needed"),
+        (("diagnose", "x.npy", "--plot", "price.txt"), "its suffix '.txt' is none of .png, .pdf, .svg"),
         (("demo", "--n", 5), "at least 13 points"),
     ],
 )

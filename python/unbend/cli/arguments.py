@@ -127,6 +127,26 @@ their 95 % intervals, and the ranks in each measure.
 
 {_EXIT_CODES}"""
 
+_DIAGNOSE = """\
+Tell whether algorithms that normalise their output would collapse the data X:
+LLE, LTSA, Hessian LLE, Laplacian eigenmaps (LEM) and diffusion maps (DFM).
+
+None of them is run. On data that are longer than wide they prefer curves to
+the truth, by how much depends on the neighbours and the noise.
+"""
+
+_DIAGNOSE_EPILOG = f"""\
+examples:
+  unbend diagnose roll.npy
+  unbend diagnose run.npz:X --coordinates run.npz:true -k 12 --json
+  unbend diagnose roll.npy --plot price.png
+
+Coordinates are found by Procrustes alignment where none are given; the verdict
+is as good as they are. --json prints one object: for each algorithm all that
+unbend.price_of_normalization returns.
+
+{_EXIT_CODES}"""
+
 _DEMO = """\
 Flatten a swiss roll in several ways and measure each of them.
 
@@ -294,6 +314,25 @@ def _auto_or_count(text: str) -> int | str:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor auto") from None
 
 
+def _add_diagnose(commands: Any) -> None:
+    parser = commands.add_parser(
+        "diagnose",
+        help="would LLE, LTSA, Laplacian eigenmaps collapse the data?",
+        description=_DIAGNOSE,
+        epilog=_DIAGNOSE_EPILOG,
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    parser.add_argument("--coordinates", metavar="U", help="true or believed ones (found by psa)")
+    parser.add_argument("-d", "--dimensions", type=int, metavar="D", help="of coordinates to be found (2)")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("-k", "--neighbors", type=int, metavar="K", help="other points per neighbourhood (8)")
+    size.add_argument("--radius", type=float, metavar="R", help="instead: all others within this distance")
+    parser.add_argument("--plot", metavar="FILE", help="draw the coordinates, the curve and the forecast")
+    parser.add_argument("--force", action="store_true", help="replace a file that exists")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
 def _add_demo(commands: Any) -> None:
     parser = commands.add_parser(
         "demo", help="a swiss roll, flattened and measured", description=_DEMO, epilog=_DEMO_EPILOG
@@ -307,5 +346,6 @@ COMMANDS = {
     "transform": _add_transform,
     "measure": _add_measure,
     "compare": _add_compare,
+    "diagnose": _add_diagnose,
     "demo": _add_demo,
 }
