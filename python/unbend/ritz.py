@@ -1,8 +1,8 @@
 """The cheapest smooth functions of coordinates, by the method of Rayleigh and Ritz.
 
 The cost is Phi of *The price of normalization* (eq. 2) for functions of unit variance. The functions are
-the coordinates and polynomials of them: a small dense eigenproblem in the place of a large sparse one. Cost: O(n m^2 + n k m) for m functions, 46 in the plane, and that of the
-alignment matrix.
+the coordinates and polynomials of them: a small dense eigenproblem in the place of a large sparse one. Cost:
+O(n m^2 + n k m) for m functions, 46 in the plane, and that of the alignment matrix.
 """
 
 from __future__ import annotations
