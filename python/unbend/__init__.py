@@ -14,6 +14,7 @@ from .progress import Stopped
 from .quality import Quality, quality
 from .rectify import Rectification, rectify
 from .refine import Refinement, RefinementInterrupted, refine
+from .report import Report, report
 
 if TYPE_CHECKING:
     from .align import NotFlatWarning, ProcrustesAlignment
@@ -63,6 +64,7 @@ __all__ = [
     "Rectification",
     "Refinement",
     "RefinementInterrupted",
+    "Report",
     "Stopped",
     "Verdict",
     "__version__",
@@ -77,6 +79,7 @@ __all__ = [
     "quality",
     "rectify",
     "refine",
+    "report",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.

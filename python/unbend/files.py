@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FileError", "check_target", "read_points", "write_atomically", "write_points"]
+__all__ = ["FileError", "check_target", "read_labels", "read_points", "write_atomically", "write_points"]
 
 Points = npt.NDArray[Any]
 
@@ -76,6 +76,60 @@ def read_points(path: str | os.PathLike[str]) -> Points:
         raise
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def read_labels(path: str | os.PathLike[str], n: int) -> Points:
+    r"""Read one label for each point.
+
+    From ``.npy``, or ``.npz`` as ``file.npz:name``, an array of any kind but objects; every other file is
+    text with a label on each line. If it has one line more than there are points, the first is a header.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    n : int
+        How many points there are.
+
+    Returns
+    -------
+    ndarray of str, shape (n,)
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or does not hold `n` labels.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from unbend.files import read_labels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "names.txt")
+    ...     _ = path.write_text("inner\nouter\n")
+    ...     read_labels(path, 2).tolist()
+    ['inner', 'outer']
+    """
+    file, key = _split_key(os.fspath(path))
+    _check_readable(file)
+    reader = {".npy": _read_npy, ".npz": _read_npz}.get(file.suffix.lower())
+    try:
+        held = _read_lines(file, n) if reader is None else np.asarray(reader(file, key))
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot read {file}: {error.strerror or error}") from error
+    if held.shape != (n,):
+        raise FileError(
+            f"{path} holds labels of shape {held.shape}: one for each of the {n} points is needed"
+        )
+    return held.astype(str)
+
+
+def _read_lines(file: Path, n: int) -> Points:
+    with _open(file) as handle:
+        lines = handle.read().splitlines()
+    return np.array(lines[1:] if len(lines) == n + 1 else lines)
 
 
 def write_atomically(

@@ -127,6 +127,26 @@ their 95 % intervals, and the ranks in each measure.
 
 {_EXIT_CODES}"""
 
+_REPORT = """\
+Write a page that shows several embeddings of the data X: one HTML file that
+works without a network.
+
+In it: what the numbers say, a table of them with intervals, and a picture of
+each embedding to pan, zoom and select in, coloured by the error of each point.
+Row i of each is the image of row i of X. Needs pip install 'unbend[report]'.
+"""
+
+_REPORT_EPILOG = f"""\
+examples:
+  unbend report roll.npy umap.npy psa.npy -o report.html
+  unbend report run.npz:X run.npz:umap run.npz:tsne -o r.html --labels run.npz:labels
+  unbend report faces.npz flat.npy -o faces.html --image-shape 28,20
+
+labels are an array in an .npy or .npz, or a text file with one on each line.
+--json prints what compare does, and the path of the page.
+
+{_EXIT_CODES}"""
+
 _DEMO = """\
 Flatten a swiss roll in several ways and measure each of them.
 
@@ -263,6 +283,36 @@ def _add_compare(commands: Any) -> None:
     _add_sampling(parser)
 
 
+def _add_report(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="show embeddings side by side on a page",
+        description=_REPORT,
+        epilog=_REPORT_EPILOG,
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    parser.add_argument("Y", nargs="+", help="its embeddings, in the same order")
+    parser.add_argument("-o", "--output", required=True, metavar="HTML", help="the page to write")
+    parser.add_argument("--force", action="store_true", help="replace a file that exists")
+    parser.add_argument("--labels", metavar="FILE", help="what each point is called")
+    parser.add_argument(
+        "--image-shape", type=_shape, metavar="H,W", help="rows of X are pictures of this height and width"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser.add_argument("--by", default="r_c", metavar="NAME", help="the measure that ranks them (r_c)")
+    parser.add_argument("--measures", metavar="NAMES", help="measures or families, with commas (all)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    _add_sampling(parser)
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        height, width = map(int, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no height and width, as 28,20") from None
+    return height, width
+
+
 def _add_sampling(parser: _Parser) -> None:
     """Add what all that measure have: neighbourhoods, which of them, threads and JSON."""
     size = parser.add_mutually_exclusive_group()
@@ -299,5 +349,6 @@ COMMANDS = {
     "transform": _add_transform,
     "measure": _add_measure,
     "compare": _add_compare,
+    "report": _add_report,
     "demo": _add_demo,
 }

@@ -9,7 +9,7 @@ from typing import Any
 from .arguments import UsageError
 from .words import show
 
-__all__ = ["run"]
+__all__ = ["embeddings", "measures", "run"]
 
 
 def run(options: argparse.Namespace) -> None:
@@ -18,12 +18,11 @@ def run(options: argparse.Namespace) -> None:
     from ..files import read_points
 
     x = read_points(options.X)
-    named = {name: _of(x, file, options) for name, file in _named(options.Y).items()}
     coordinates: Any = None if options.coordinates is None else _of(x, options.coordinates, options)
     found = compare(
         x,
-        named,
-        [name.strip() for name in options.measures.split(",")] if options.measures else "all",
+        embeddings(x, options),
+        measures(options),
         options.neighbors,
         by=options.by,
         radius=options.radius,
@@ -33,6 +32,16 @@ def run(options: argparse.Namespace) -> None:
         n_jobs=options.jobs,
     )
     show(found, options)
+
+
+def embeddings(x: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Read the embeddings, by what sets their names apart."""
+    return {name: _of(x, file, options) for name, file in _named(options.Y).items()}
+
+
+def measures(options: argparse.Namespace) -> Any:
+    """Return the names of the measures that are asked for."""
+    return [name.strip() for name in options.measures.split(",")] if options.measures else "all"
 
 
 def _of(x: Any, file: str, options: argparse.Namespace) -> Any:
