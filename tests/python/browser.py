@@ -25,7 +25,7 @@ def chromium():
 class Browser:
     """A page in a browser of its own. Requests to a network are refused and remembered."""
 
-    def __init__(self, width=1280, height=800, *, dark=False, webgl=True):
+    def __init__(self, width=1280, height=800, *, dark=False, webgl=False):
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self._process = self._start(self._folder.name, webgl)
         self._next, self._buffer = 0, b""
@@ -101,7 +101,7 @@ class Browser:
                     raise RuntimeError(f"{method}: {answer['error']['message']}")
                 return answer["result"]
 
-    def _read(self, timeout=15):
+    def _read(self, timeout=60):
         while b"\0" not in self._buffer:
             if not select.select([self._from], [], [], timeout)[0]:
                 raise TimeoutError(f"the browser said nothing for {timeout} s")

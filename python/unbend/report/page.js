@@ -43,7 +43,13 @@
   const columns = {};
   for (const [name, type] of Object.entries(facts.columns)) columns[name] = array(name, type);
   const near = array("near", facts.nearType);
-  await Bokeh.embed.embed_items(JSON.parse($("docs").textContent), facts.items);
+  // WebGL without a graphics card is slower than plain canvas.
+  function hasCard() {
+    const gl = document.createElement("canvas").getContext("webgl"), known = gl?.getExtension("WEBGL_debug_renderer_info");
+    return !!gl && !/swiftshader|llvmpipe|software|basic render/i.test(known ? gl.getParameter(known.UNMASKED_RENDERER_WEBGL) : "");
+  }
+  const docs = hasCard() ? $("docs").textContent : $("docs").textContent.replaceAll('"webgl"', '"canvas"');
+  await Bokeh.embed.embed_items(JSON.parse(docs), facts.items);
   const document_ = Bokeh.documents[0];
   const model = name => document_.get_model_by_name(name);
   const points = model("points"), lines = model("near"), mapper = model("mapper");
@@ -244,7 +250,12 @@
 
   // What a person does --------------------------------------------------------------------------------------
 
+  let resting = 0;
   function move(picture, right, up, factor) {
+    // As bokeh's own tools do: while it moves, fewer points are drawn where there is no graphics card.
+    document_.interactive_start(picture);
+    clearTimeout(resting);
+    resting = setTimeout(() => document_.interactive_stop(), 300);
     [[picture.x_range, right], [picture.y_range, up]].forEach(([range, step]) => {
       const { start, end } = range, middle = (start + end) / 2 + step * (end - start), half = factor * (end - start) / 2;
       range.have_updated_interactively = true;
@@ -292,7 +303,7 @@
   $("controls").addEventListener("submit", event => {
     event.preventDefault();
     const number = $("point").value, i = number === "" ? -1 : place(+number);
-    if (i >= 0) { points.selected.indices = [i]; show(i); }
+    if (i >= 0) show(i);
     else $("one").replaceChildren(element("p", `There is no point ${number} in the pictures.`, { className: "note" }));
   });
   for (const choice of document.querySelectorAll(".axes select")) choice.addEventListener("change", () => {

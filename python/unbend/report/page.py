@@ -37,6 +37,11 @@ FAMILY_NAMES = {
 ENDS = (38, 218)
 """The part of viridis that can be seen on white and on black."""
 
+MARK = "#e6007e"
+
+MOVED_AT_ONCE = 20_000
+"""Without a graphics card, of more points so many are drawn while a picture moves."""
+
 CATEGORIES = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"),
     *("#8c564b", "#7f7f7f", "#9467bd", "#17becf", "#bcbd22", "#e377c2", "#637939"),
@@ -221,11 +226,12 @@ def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> A
         toolbar_location="above",
         background_fill_color=None,
         border_fill_color=None,
-        lod_threshold=None,
+        lod_threshold=MOVED_AT_ONCE,
+        lod_factor=max(1, len(shown.near) // MOVED_AT_ONCE),
     )
     picture.toolbar.logo = None
     error = shown.modes[0]["fields"]
-    picture.scatter(
+    dots = picture.scatter(
         f"y{place}_0",
         f"y{place}_1",
         source=points,
@@ -235,11 +241,12 @@ def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> A
         fill_alpha=0.85,
         nonselection_fill_alpha=0.08,
     )
+    picture.x_range.renderers = picture.y_range.renderers = [dots]
     a, b = f"a{place}_", f"b{place}_"
-    picture.segment(a + "0", a + "1", b + "0", b + "1", source=near, line_color="#e6007e", line_alpha=0.6)
-    picture.scatter(
-        b + "0", b + "1", source=near, size=9, fill_color=None, line_color="#e6007e", line_width=2
-    )
+    # On a layer of their own: the points below are not painted again when these change.
+    above: dict[str, Any] = {"source": near, "level": "overlay", "line_color": MARK}
+    picture.segment(a + "0", a + "1", b + "0", b + "1", line_alpha=0.6, **above)
+    picture.scatter(b + "0", b + "1", size=9, fill_color=None, line_width=2, **above)
     return picture
 
 
