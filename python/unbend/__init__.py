@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, metrics
+from . import anndata, datasets, metrics
 from .charts import Charts, charts
 from .comparison import Comparison, compare
 from .diagnostics import Price, Verdict, price_of_normalization
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .isomap import Isomap
     from .linear import PCA, DistortionWarning, RandomProjection
     from .models import load
+    from .pipeline import WithNeighbors
     from .scaling import ClassicalScaling, NotEuclideanWarning
     from .spectral import (
         LTSA,
@@ -67,7 +68,9 @@ __all__ = [
     "Report",
     "Stopped",
     "Verdict",
+    "WithNeighbors",
     "__version__",
+    "anndata",
     "charts",
     "compare",
     "datasets",
@@ -102,6 +105,7 @@ _LATER = {
     "PCA": "linear",
     "ProcrustesAlignment": "align",
     "RandomProjection": "linear",
+    "WithNeighbors": "pipeline",
     "load": "models",
 }
 

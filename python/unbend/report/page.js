@@ -48,7 +48,7 @@
     const gl = document.createElement("canvas").getContext("webgl"), known = gl?.getExtension("WEBGL_debug_renderer_info");
     return !!gl && !/swiftshader|llvmpipe|software|basic render/i.test(known ? gl.getParameter(known.UNMASKED_RENDERER_WEBGL) : "");
   }
-  const docs = hasCard() ? $("docs").textContent : $("docs").textContent.replaceAll('"webgl"', '"canvas"');
+  const card = hasCard(), docs = card ? $("docs").textContent : $("docs").textContent.replaceAll('"webgl"', '"canvas"');
   await Bokeh.embed.embed_items(JSON.parse(docs), facts.items);
   const document_ = Bokeh.documents[0];
   const model = name => document_.get_model_by_name(name);
@@ -322,8 +322,13 @@
   paint();
   legend();
   points.data = columns;
+  // Without a card a part of many points is drawn at first, as while a picture moves, and all half a second later.
+  if (!card) document_.interactive_start(pictures[0]);
   $("wait").remove();
-  requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.ready = Math.round(performance.now()); }));
+  const mark = name => requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset[name] = Math.round(performance.now()); }));
+  const settle = () => document_.interactive_duration() < 0 ? mark("whole") : setTimeout(settle, 20);
+  mark("ready");
+  requestAnimationFrame(() => setTimeout(settle, 20));
 })().catch(error => {
   const wait = document.getElementById("wait");
   if (wait) wait.textContent = `The pictures cannot be drawn here (${error.message}). The numbers below stand.`;
