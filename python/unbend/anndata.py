@@ -1,4 +1,4 @@
-"""Embeddings and measures of annotated data, as single cells come: from one place of an AnnData to another."""
+"""Embeddings and measures of annotated data, as single cells come: within an AnnData."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def embed(
     Examples
     --------
     >>> import anndata, unbend as ub
-    >>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
+    >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
     >>> cells = anndata.AnnData(obsm={"X_pca": X})
     >>> model = ub.anndata.embed(cells, use_rep="X_pca", key_added="X_psa")
     >>> cells.obsm["X_psa"].shape, bool(cells.uns["X_psa"]["r_n"] < 0.1)
-    ((500, 2), True)
+    ((2000, 2), True)
     """
     from . import __version__
 
@@ -100,8 +100,8 @@ def quality(
     neighbors_key : str, optional
         Use the neighbours that are in `adata` already, as for :func:`embed`.
     key_added : str, optional
-        Put the error in shape (R_C) of each observation into this column of ``obs``, for instance to colour by
-        it; NaN where it was not measured.
+        Put the error in shape (R_C) of each observation into this column of ``obs``, for instance to colour
+        by it; NaN where it was not measured.
     **options
         `measures`, `n_neighbors`, `n_centers`, `random_state` and the others, as for :func:`unbend.quality`.
 
@@ -112,11 +112,11 @@ def quality(
     Examples
     --------
     >>> import anndata, unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(500, random_state=0)
+    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
     >>> cells = anndata.AnnData(obsm={"X_pca": X, "X_flat": coordinates})
     >>> found = ub.anndata.quality(cells, basis="X_flat", key_added="r_c")
     >>> found.kind, len(cells.obs["r_c"])
-    ('faithful', 500)
+    ('faithful', 2000)
     """
     x, y = _data(adata, use_rep), _data(adata, basis)
     if neighbors_key is not None:

@@ -198,8 +198,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return `X` as scikit-learn wants it checked; NaN is looked for later, to say where it is."""
         if issparse(X) and X.shape[0] == X.shape[1]:
             raise TypeError(
-                f"X is a sparse matrix of shape {X.shape}: if that is a graph of neighbours, pass it with the data, "
-                "as fit(X, neighborhoods=Neighborhoods.from_graph(graph)) or in a pipeline by WithNeighbors"
+                f"X is a sparse matrix of shape {X.shape}: if it is a graph of neighbours, data are needed "
+                "as well, as in fit(X, neighborhoods=Neighborhoods.from_graph(graph)), or in a pipeline "
+                "WithNeighbors; if it holds the points, pass a dense array"
             )
         least = 2 if reset else 1
         return as_points(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.neighbors import KNeighborsTransformer
-from sklearn.utils.validation import check_is_fitted, check_memory
+from sklearn.utils.validation import _num_samples, check_is_fitted, check_memory
 
 from .neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 
@@ -18,9 +18,9 @@ __all__ = ["WithNeighbors"]
 class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """An embedding on a graph that a transformer finds: scikit-learn's, pynndescent's or another.
 
-    In a pipeline, ``KNeighborsTransformer`` hands on a sparse matrix of distances in the place of the data. That
-    is enough for methods that look at distances alone. All of this package look at shapes: at tangents, which
-    are directions in the space of the data. So graph and data have to go together, and this puts them together:
+    In a pipeline, ``KNeighborsTransformer`` hands on a sparse matrix of distances in the place of the data,
+    which are lost. But tangents are directions in the space of the data, and R_N compares shapes there:
+    without the data there is nothing to embed or to measure by. So graph and data have to go together. Here
     the transformer is fitted to the data for its graph, and the embedding to both.
 
     Parameters
@@ -48,10 +48,10 @@ class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     >>> from sklearn.neighbors import KNeighborsTransformer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
+    >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
     >>> embedding = ub.WithNeighbors(KNeighborsTransformer(n_neighbors=10), ub.ProcrustesAlignment())
     >>> make_pipeline(StandardScaler(), embedding).fit_transform(X).shape
-    (500, 2)
+    (2000, 2)
     """
 
     def __init__(self, neighbors: Any = None, embedding: Any = None, *, memory: Any = None) -> None:
@@ -75,9 +75,7 @@ class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         from .align import ProcrustesAlignment
 
-        finder = (
-            KNeighborsTransformer(n_neighbors=DEFAULT_NEIGHBORS) if self.neighbors is None else self.neighbors
-        )
+        finder = _finder(X) if self.neighbors is None else self.neighbors
         model = ProcrustesAlignment() if self.embedding is None else self.embedding
         finder, graph = check_memory(self.memory).cache(_found)(clone(finder), X)
         model = clone(model).fit(X, neighborhoods=Neighborhoods.from_graph(graph))
@@ -131,6 +129,11 @@ class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
+
+
+def _finder(X: Any) -> KNeighborsTransformer:
+    """Return what finds as many neighbours as estimators take by default."""
+    return KNeighborsTransformer(n_neighbors=max(1, min(DEFAULT_NEIGHBORS, _num_samples(X) - 1)))
 
 
 def _found(finder: Any, X: Any) -> tuple[Any, Any]:

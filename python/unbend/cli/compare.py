@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import sys
 from typing import Any
 
 from .arguments import UsageError
@@ -16,21 +16,23 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from ..comparison import compare
     from ..files import read_points
+    from ..progress import Watch
 
     x = read_points(options.X)
     coordinates: Any = None if options.coordinates is None else _of(x, options.coordinates, options)
-    found = compare(
-        x,
-        embeddings(x, options),
-        measures(options),
-        options.neighbors,
-        by=options.by,
-        radius=options.radius,
-        coordinates=coordinates,
-        n_centers=options.centers,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-    )
+    with Watch(sys.stderr.isatty()).stage("measures"):
+        found = compare(
+            x,
+            embeddings(x, options),
+            measures(options),
+            options.neighbors,
+            by=options.by,
+            radius=options.radius,
+            coordinates=coordinates,
+            n_centers=options.centers,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+        )
     show(found, options)
 
 
@@ -61,5 +63,7 @@ def _named(files: list[str]) -> dict[str, str]:
 
 
 def _stem(file: str) -> str:
-    path, _, name = file.partition(".npz:")
-    return name or Path(path).stem
+    from ..files import split_key
+
+    path, name = split_key(file)
+    return name or path.stem

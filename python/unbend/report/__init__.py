@@ -10,7 +10,6 @@ from typing import Any
 
 from .._random import seed_from
 from ..comparison import BY, Comparison, named, ordered
-from ..files import check_target, write_atomically
 from ..metrics.sampling import HALF_WIDTH, NCenters
 from ..neighbors import Neighborhoods
 from ..points import as_points
@@ -136,6 +135,7 @@ def report(
     >>> ub.report(X, {"truth": coordinates, "shadow": X[:, :2]}, "roll.html", labels=turn).path.name
     'roll.html'
     """
+    from ..files import check_target, write_atomically
     from .page import import_bokeh, write
     from .scene import Scene
 
