@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, metrics
+from . import anndata, datasets, metrics
 from .charts import Charts, charts
 from .comparison import Comparison, compare
 from .diagnostics import Price, Verdict, price_of_normalization
@@ -14,6 +14,7 @@ from .progress import Stopped
 from .quality import Quality, quality
 from .rectify import Rectification, rectify
 from .refine import Refinement, RefinementInterrupted, refine
+from .report import Report, report
 
 if TYPE_CHECKING:
     from .align import NotFlatWarning, ProcrustesAlignment
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .isomap import Isomap
     from .linear import PCA, DistortionWarning, RandomProjection
     from .models import load
+    from .pipeline import WithNeighbors
     from .scaling import ClassicalScaling, NotEuclideanWarning
     from .spectral import (
         LTSA,
@@ -63,9 +65,12 @@ __all__ = [
     "Rectification",
     "Refinement",
     "RefinementInterrupted",
+    "Report",
     "Stopped",
     "Verdict",
+    "WithNeighbors",
     "__version__",
+    "anndata",
     "charts",
     "compare",
     "datasets",
@@ -77,6 +82,7 @@ __all__ = [
     "quality",
     "rectify",
     "refine",
+    "report",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
@@ -99,6 +105,7 @@ _LATER = {
     "PCA": "linear",
     "ProcrustesAlignment": "align",
     "RandomProjection": "linear",
+    "WithNeighbors": "pipeline",
     "load": "models",
 }
 

@@ -272,10 +272,10 @@ def compare(
     >>> print(found["shadow"].kind)
     folded
     """
-    named = _named(embeddings)
+    given = named(embeddings)
     survey = Survey.of(
         X,
-        named,
+        given,
         measures,
         n_neighbors,
         merits=[by],
@@ -289,23 +289,29 @@ def compare(
         random_state=random_state,
         n_jobs=n_jobs,
     )
+    return ordered(survey, by)
+
+
+def ordered(survey: Survey, by: str) -> Comparison:
+    """Measure what the survey holds, and put the best first."""
     found = tables(survey)
     sign = 1 if MEASURES[by].better == "lower" else -1
     order = sorted(found, key=lambda name: sign * found[name][by].value)
     return Comparison({name: found[name] for name in order}, by)
 
 
-def _named(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+def named(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """Return the embeddings by their names, or by their places from 1 if they have none."""
     if isinstance(embeddings, Mapping):
-        named = {str(name): y for name, y in embeddings.items()}
-        if len(named) < len(embeddings):
+        found = {str(name): y for name, y in embeddings.items()}
+        if len(found) < len(embeddings):
             given = ", ".join(map(repr, embeddings))
             raise ValueError(f"embeddings are called {given}: as text, some of these names are the same")
     elif not isinstance(embeddings, list | tuple):
         kind = type(embeddings).__name__
         raise ValueError(f"embeddings is a {kind}: give a dict of names and arrays, or a list of arrays")
     else:
-        named = {str(place): y for place, y in enumerate(embeddings, 1)}
-    if not named:
+        found = {str(place): y for place, y in enumerate(embeddings, 1)}
+    if not found:
         raise ValueError("embeddings is empty: at least 1 is needed")
-    return named
+    return found

@@ -17,12 +17,13 @@ from .datasets import swiss_roll
 from .files import FileError, write_atomically
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
+from .plain import finite
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Flattening", "run"]
+__all__ = ["Flattening", "record", "run"]
 
 Array = npt.NDArray[np.float64]
 Echo = Callable[[str], None]
@@ -124,6 +125,36 @@ def run(n: int = 100_000, folder: str | Path = "demo", *, echo: Echo = print) ->
     >>> from unbend.demo import run
     >>> picture = run(2000, "pictures")  # doctest: +SKIP
     """
+    return _shown(n, folder, echo)[1]
+
+
+def record(n: int = 100_000, folder: str | Path = "demo", *, echo: Echo = print) -> dict[str, Any]:
+    """Do what :func:`run` does, and return the numbers, ready for JSON.
+
+    Parameters
+    ----------
+    n, folder, echo
+        As for :func:`run`.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from unbend.demo import record
+    >>> found = record(2000, "pictures")  # doctest: +SKIP
+    """
+    flattenings, picture = _shown(n, folder, echo)
+    return {
+        "n_points": n,
+        "n_neighbors": N_NEIGHBORS,
+        "embeddings": {flat.way.name: finite(flat.measured.to_dict()) for flat in flattenings},
+        "picture": None if picture is None else str(picture),
+    }
+
+
+def _shown(n: int, folder: str | Path, echo: Echo) -> tuple[list[Flattening], Path | None]:
     folder = _made(Path(folder))
     echo(f"A swiss roll: {n:,} points in 3 dimensions, {N_NEIGHBORS} neighbours each")
     echo("")
@@ -131,7 +162,7 @@ def run(n: int = 100_000, folder: str | Path = "demo", *, echo: Echo = print) ->
     echo("")
     flattenings = _compare(roll, echo)
     echo("")
-    return _draw(roll, flattenings, folder, echo)
+    return flattenings, _draw(roll, flattenings, folder, echo)
 
 
 def _made(folder: Path) -> Path:

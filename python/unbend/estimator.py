@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -195,6 +196,12 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _validated(self, X: Any, reset: bool, finite: bool = False) -> Matrix:
         """Return `X` as scikit-learn wants it checked; NaN is looked for later, to say where it is."""
+        if issparse(X) and X.shape[0] == X.shape[1]:
+            raise TypeError(
+                f"X is a sparse matrix of shape {X.shape}: if it is a graph of neighbours, data are needed "
+                "as well, as in fit(X, neighborhoods=Neighborhoods.from_graph(graph)), or in a pipeline "
+                "WithNeighbors; if it holds the points, pass a dense array"
+            )
         least = 2 if reset else 1
         return as_points(
             validate_data(

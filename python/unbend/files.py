@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import secrets
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -16,9 +17,20 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FileError", "check_target", "read_points", "write_atomically", "write_points"]
+__all__ = [
+    "FileError",
+    "check_target",
+    "read_labels",
+    "read_points",
+    "split_key",
+    "write_atomically",
+    "write_points",
+]
 
 Points = npt.NDArray[Any]
+
+KEYED = (".npz", ".h5ad", ".zarr")
+"""What holds several arrays, of which one is chosen by its name after a colon."""
 
 
 class FileError(ValueError, OSError):
@@ -35,7 +47,11 @@ def read_points(path: str | os.PathLike[str]) -> Points:
     - ``.csv``, ``.tsv``: numbers only. A first line without any number is a header, lines that begin with
       ``#`` are comments, and a ``.csv`` may be separated by semicolons. A first column without a name that
       counts the rows from 0 or 1 is the index of a data frame and left out;
-    - ``.parquet``: numeric columns only; needs ``pip install 'unbend[parquet]'``.
+    - ``.parquet``: numeric columns only; needs ``pip install 'unbend[parquet]'``;
+    - ``.h5ad``, as of AnnData: ``X_pca`` of ``obsm`` if it is there, else ``X``; ``file.h5ad:NAME`` takes
+      another of ``obsm``, ``file.h5ad:X`` the data themselves; needs ``pip install 'unbend[anndata]'``;
+    - ``.zarr``: the array, or of a group as for ``.npz``, or ``file.zarr:path/to/array``; what is an AnnData
+      is read as ``.h5ad``; needs ``pip install 'unbend[zarr]'``.
 
     Parameters
     ----------
@@ -64,7 +80,7 @@ def read_points(path: str | os.PathLike[str]) -> Points:
     array([[1. , 2. ],
            [3. , 4.5]])
     """
-    file, key = _split_key(os.fspath(path))
+    file, key = split_key(os.fspath(path))
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         kinds = ", ".join(_READERS)
@@ -76,6 +92,60 @@ def read_points(path: str | os.PathLike[str]) -> Points:
         raise
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def read_labels(path: str | os.PathLike[str], n: int) -> Points:
+    r"""Read one label for each point.
+
+    From ``.npy``, or ``.npz`` as ``file.npz:name``, an array of any kind but objects; every other file is
+    text with a label on each line. If it has one line more than there are points, the first is a header.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    n : int
+        How many points there are.
+
+    Returns
+    -------
+    ndarray of str, shape (n,)
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or does not hold `n` labels.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from unbend.files import read_labels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "names.txt")
+    ...     _ = path.write_text("inner\nouter\n")
+    ...     read_labels(path, 2).tolist()
+    ['inner', 'outer']
+    """
+    file, key = split_key(os.fspath(path))
+    _check_readable(file)
+    reader = {".npy": _read_npy, ".npz": _read_npz}.get(file.suffix.lower())
+    try:
+        held = _read_lines(file, n) if reader is None else np.asarray(reader(file, key))
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot read {file}: {error.strerror or error}") from error
+    if held.shape != (n,):
+        raise FileError(
+            f"{path} holds labels of shape {held.shape}: one for each of the {n} points is needed"
+        )
+    return held.astype(str)
+
+
+def _read_lines(file: Path, n: int) -> Points:
+    with _open(file) as handle:
+        lines = handle.read().splitlines()
+    return np.array(lines[1:] if len(lines) == n + 1 else lines)
 
 
 def write_atomically(
@@ -119,7 +189,14 @@ def write_atomically(
     return path
 
 
-def write_points(path: str | os.PathLike[str], points: Points, *, force: bool = False) -> Path:
+def write_points(
+    path: str | os.PathLike[str],
+    points: Points,
+    *,
+    force: bool = False,
+    name: str = "X_unbend",
+    source: str | os.PathLike[str] | None = None,
+) -> Path:
     """Write a point cloud, one point a row, so that it appears whole or not at all.
 
     What is read again by :func:`read_points` has the same bits.
@@ -128,11 +205,16 @@ def write_points(path: str | os.PathLike[str], points: Points, *, force: bool = 
     ----------
     path : str or path-like
         Where it shall be. The suffix says what it becomes: ``.npy``; ``.npz`` with the array ``Y``;
-        ``.csv``, ``.tsv`` and ``.parquet`` with the columns y1, y2, ...
+        ``.csv``, ``.tsv`` and ``.parquet`` with the columns y1, y2, ...; ``.h5ad`` with an array of ``obsm``,
+        called as in ``file.h5ad:NAME``.
     points : ndarray of shape (n, d)
         The points.
     force : bool, default False
         Whether to replace a file that is there already.
+    name : str, default "X_unbend"
+        Of the array in an ``.h5ad``, if the path does not say.
+    source : str or path-like, optional
+        Where the data were read: if both are ``.h5ad``, the new one has everything that is in it, too.
 
     Returns
     -------
@@ -154,8 +236,14 @@ def write_points(path: str | os.PathLike[str], points: Points, *, force: bool = 
     array([[1. , 0.1]])
     """
     check_target(path, force=force)
-    write = _WRITERS[Path(path).suffix.lower()]
-    return write_atomically(path, lambda file: write(file, points), force=force)
+    target, key = split_key(os.fspath(path))
+    if target.suffix.lower() == ".h5ad":
+        origin = None if source is None else split_key(os.fspath(source))[0]
+        return write_atomically(
+            target, lambda file: _write_h5ad(file, points, key or name, origin), force=force
+        )
+    write = _WRITERS[target.suffix.lower()]
+    return write_atomically(target, lambda file: write(file, points), force=force)
 
 
 def check_target(
@@ -178,11 +266,14 @@ def check_target(
         If the suffix is unknown, there is no such folder, there is such a file and `force` is not set, or
         a package is missing.
     """
-    path, known = Path(path), tuple(_WRITERS if suffixes is None else suffixes)
+    known = tuple((*_WRITERS, ".h5ad") if suffixes is None else suffixes)
+    path = split_key(os.fspath(path))[0] if ".h5ad" in known else Path(path)
     if known and path.suffix.lower() not in known:
         raise FileError(f"cannot write {path}: its suffix {path.suffix!r} is none of {', '.join(known)}")
     if path.suffix.lower() == ".parquet" and known:
         _import_parquet(f"cannot write {path}")
+    if path.suffix.lower() == ".h5ad" and known:
+        _import_anndata(f"cannot write {path}")
     _check_place(path, force)
     if not path.parent.is_dir():
         raise FileError(f"cannot write {path}: there is no folder {path.parent}")
@@ -197,9 +288,10 @@ def _check_place(path: Path, force: bool) -> None:
         raise FileError(f"cannot write {path}: it exists already")
 
 
-def _split_key(path: str) -> tuple[Path, str | None]:
+def split_key(path: str) -> tuple[Path, str | None]:
     """Take ``file.npz:name`` apart, unless there is a file of that name."""
-    match = re.fullmatch(r"(.+\.npz):(.+)", path, flags=re.IGNORECASE | re.DOTALL)
+    suffixes = "|".join(map(re.escape, KEYED))
+    match = re.fullmatch(rf"(.+?(?:{suffixes})):(.+)", path, flags=re.IGNORECASE | re.DOTALL)
     if match is None or os.path.exists(path):
         return Path(path), None
     return Path(match[1]), match[2]
@@ -208,6 +300,8 @@ def _split_key(path: str) -> tuple[Path, str | None]:
 def _check_readable(file: Path) -> None:
     if not file.exists():
         raise FileError(f"there is no file {file}")
+    if file.suffix.lower() == ".zarr" and file.is_dir():
+        return
     if not file.is_file():
         raise FileError(f"cannot read {file}: it is not a file")
     if file.stat().st_size == 0:
@@ -257,6 +351,69 @@ def _choose(file: Path, key: str | None, keys: list[str]) -> str:
     if len(keys) != 1:
         raise FileError(f"{file} holds {names}: choose one with {file}:NAME")
     return keys[0]
+
+
+# HDF5 and Zarr --------------------------------------------------------------------------------------------
+
+
+def _import_h5py(complaint: str) -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise FileError(f"{complaint}: it needs h5py, pip install 'unbend[anndata]'") from error
+    return h5py
+
+
+def _read_h5ad(file: Path, key: str | None) -> Points:
+    h5py = _import_h5py(f"cannot read {file}")
+    try:
+        with h5py.File(file, "r") as store:
+            return _read_annotated(file, key, store)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot read {file}: it is damaged, or no .h5ad ({_one_line(error)})") from error
+
+
+def _read_zarr(file: Path, key: str | None) -> Points:
+    try:
+        import zarr
+    except ImportError as error:
+        raise FileError(f"cannot read {file}: it needs zarr, pip install 'unbend[zarr]'") from error
+    try:
+        store: Any = zarr.open(file, mode="r")
+    except Exception as error:  # of which class depends on the version
+        raise FileError(f"cannot read {file}: it is damaged, or no Zarr ({_one_line(error)})") from error
+    if not hasattr(store, "keys"):
+        if key is not None:
+            raise FileError(f"{file} is one array: leave out :{key}")
+        return np.asarray(store[...])
+    if "obsm" in store:
+        return _read_annotated(file, key, store)
+    if key is None or key not in store:
+        key = _choose(file, key, sorted(name for name in store if hasattr(store[name], "shape")))
+    return _read_dataset(file, key, store[key])
+
+
+def _read_annotated(file: Path, key: str | None, store: Any) -> Points:
+    """Read from where AnnData keeps what: the data as X, everything else that is one row a point in obsm."""
+    obsm = store.get("obsm", {})
+    if key is None:
+        key = "X_pca" if "X_pca" in obsm or "X" not in store else "X"
+    if key == "X" and "X" in store:
+        return _read_dataset(file, key, store["X"])
+    name = key.removeprefix("obsm/")
+    if name not in obsm:
+        held = ", ".join([*["X"] * ("X" in store), *sorted(obsm)]) or "nothing"
+        raise FileError(f"{file} has no array {key!r}: it holds {held}")
+    return _read_dataset(file, name, obsm[name])
+
+
+def _read_dataset(file: Path, name: str, dataset: Any) -> Points:
+    if not hasattr(dataset, "shape"):
+        kind = dataset.attrs.get("encoding-type", "a group")
+        raise FileError(f"{name!r} in {file} is {kind}: a dense array is needed, as {file}:X_pca")
+    return np.asarray(dataset[...])
 
 
 # Text ----------------------------------------------------------------------------------------------------
@@ -441,6 +598,8 @@ _READERS: dict[str, Callable[[Path, str | None], Points]] = {
     ".csv": _read_csv,
     ".tsv": _read_tsv,
     ".parquet": _read_parquet,
+    ".h5ad": _read_h5ad,
+    ".zarr": _read_zarr,
 }
 
 
@@ -469,6 +628,28 @@ def _write_parquet(file: Path, points: Points) -> None:
     pa, pq = _import_parquet(f"cannot write {file}")
     columns = {name: np.ascontiguousarray(c) for name, c in zip(_column_names(points), points.T, strict=True)}
     pq.write_table(pa.table(columns), file)
+
+
+def _import_anndata(complaint: str) -> Any:
+    try:
+        import anndata
+    except ImportError as error:
+        raise FileError(f"{complaint}: it needs anndata, pip install 'unbend[anndata]'") from error
+    return anndata
+
+
+def _write_h5ad(file: Path, points: Points, name: str, source: Path | None) -> None:
+    """Put the points beside all that is in the source, of which nothing is read; or alone."""
+    if source is None or source.suffix.lower() != ".h5ad":
+        _import_anndata(f"cannot write {file}").AnnData(obsm={name: points}).write_h5ad(file)
+        return
+    shutil.copyfile(source, file)
+    with _import_h5py(f"cannot write {file}").File(file, "r+") as store:
+        obsm = store.require_group("obsm")
+        if name in obsm:
+            del obsm[name]
+        written = obsm.create_dataset(name, data=points)
+        written.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
 
 
 def _column_names(points: Points) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import main
+from unbend.cli.arguments import COMMANDS
 from unbend.measures import finite
 
 COUNT = 1500
@@ -347,7 +348,7 @@ def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a command: embed, transform, measure, compare, diagnose, demo"),
+        ((), "give a command: embed, transform, measure, compare, report, diagnose, demo"),
         (("mesure",), "invalid choice: 'mesure'"),
         (("measure", "x.npy"), "required: Y (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", "many"), "invalid int value: 'many'"),
@@ -722,7 +723,7 @@ def test_transform_of_other_columns(run, folder, place):
 # Help
 
 
-@pytest.mark.parametrize("command", [[], ["embed"], ["transform"], ["measure"], ["demo"]])
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
 def test_help(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     code, out, err = run(*command, "--help")
@@ -730,6 +731,7 @@ def test_help(run, monkeypatch, command):
     assert "exit codes:" in out
     assert "\n  unbend " in out[out.index("example") :]
     assert max(map(len, out.splitlines())) <= 80
+    assert command == [] or "--json" in out
 
 
 def test_version(run):

@@ -6,7 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from unbend.files import FileError, check_target, read_points, write_atomically, write_points
+from unbend.files import (
+    FileError,
+    check_target,
+    read_labels,
+    read_points,
+    write_atomically,
+    write_points,
+)
 
 POINTS = np.array([[1.0, 2.0, 0.5], [3.0, 4.0, -1e-3]])
 
@@ -325,3 +332,60 @@ def test_parquet_without_pyarrow_is_found_before_the_work(tmp_path, monkeypatch)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(FileError, match=r"cannot write .*y.parquet: it needs pyarrow"):
         check_target(tmp_path / "y.parquet")
+
+
+# Zarr
+
+
+def test_zarr(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.save_array(str(tmp_path / "a.zarr"), POINTS)
+    assert np.array_equal(read_points(tmp_path / "a.zarr"), POINTS)
+    zarr.save_group(str(tmp_path / "b.zarr"), X=POINTS, Y=POINTS[:, :2])
+    assert np.array_equal(read_points(tmp_path / "b.zarr"), POINTS)
+    assert np.array_equal(read_points(f"{tmp_path}/b.zarr:Y"), POINTS[:, :2])
+    zarr.save_group(str(tmp_path / "c.zarr"), P=POINTS, Q=POINTS)
+    assert "c.zarr holds P, Q: choose one with" in complaint(tmp_path / "c.zarr")
+    assert "it holds P, Q" in complaint(f"{tmp_path}/c.zarr:R")
+    assert "is one array: leave out :Y" in complaint(f"{tmp_path}/a.zarr:Y")
+    (tmp_path / "d.zarr").mkdir()
+    assert "d.zarr" in complaint(tmp_path / "d.zarr")
+    assert "there is no file" in complaint(tmp_path / "e.zarr")
+    with pytest.raises(FileError, match=r"its suffix '.zarr' is none of"):
+        check_target(tmp_path / "new.zarr")
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+def test_zarr_of_an_anndata(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    pytest.importorskip("zarr")
+    anndata.AnnData(X=POINTS, obsm={"X_pca": POINTS[:, :2]}).write_zarr(tmp_path / "a.zarr")
+    assert np.array_equal(read_points(tmp_path / "a.zarr"), POINTS[:, :2])
+    assert np.array_equal(read_points(f"{tmp_path}/a.zarr:X"), POINTS)
+
+
+def test_without_zarr(tmp_path, monkeypatch):
+    (tmp_path / "a.zarr").mkdir()
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    assert "it needs zarr, pip install 'unbend[zarr]'" in complaint(tmp_path / "a.zarr")
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.txt", lambda path: path.write_text("x\ny z\n")),
+        ("a.csv", lambda path: path.write_text("label\nx\ny z\n")),
+        ("a.npy", lambda path: np.save(path, ["x", "y z"])),
+        ("a.npz", lambda path: np.savez(path, names=["x", "y z"])),
+    ],
+)
+def test_labels(tmp_path, name, write):
+    write(tmp_path / name)
+    assert read_labels(tmp_path / name, 2).tolist() == ["x", "y z"]
+    with pytest.raises(FileError, match=r"one for each of the 5 points is needed"):
+        read_labels(tmp_path / name, 5)
+    with pytest.raises(FileError, match="there is no file"):
+        read_labels(tmp_path / "nothing.txt", 2)

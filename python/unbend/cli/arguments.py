@@ -37,9 +37,11 @@ examples:
 _EMBED = """\
 Embed the data X: lay them flat without stretching them, as far as that goes.
 
-X can be an .npy, .npz, .csv, .tsv or .parquet file; from an .npz the array X is
-taken, or the only one, or the one you name: file.npz:NAME. The suffix of the
-output says what is written, of the same kinds.
+X can be an .npy, .npz, .csv, .tsv, .parquet, .h5ad or .zarr file; from an .npz
+the array X is taken, or the only one, or the one you name: file.npz:NAME. From
+an .h5ad it is X_pca, or file.h5ad:NAME. The suffix of the output says what is
+written, of the same kinds but .zarr; an .h5ad made from an .h5ad has all that
+is in it, and the embedding as X_psa, after the method, or as file.h5ad:NAME.
 """
 
 _EMBED_EPILOG = f"""\
@@ -64,6 +66,7 @@ examples:
   unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
   unbend embed scan.npz:points -o flat.npy --method psa
   unbend embed roll.npy -o flat.npy --save roll.unbend --json
+  unbend embed cells.h5ad:X_pca -o cells-flat.h5ad --method psa
 
 --json prints one object: what unbend.faithfulness returns, as measure does,
 with the seconds of every stage ("seconds") and how the refinement ended.
@@ -83,14 +86,16 @@ examples:
   unbend transform roll.unbend new.npy -o placed.npy
   unbend transform roll.unbend placed.npy -o back.npy --inverse
 
+--json prints one object: the mean and the worst error of all points.
+
 {_EXIT_CODES}"""
 
 _MEASURE = """\
 Measure how faithfully the embedding Y shows the neighbourhoods of the data X.
 
-Row i of Y is the image of row i of X. Both can be .npy, .npz, .csv, .tsv or
-.parquet files; from an .npz the array X is taken, or the only one, or the one
-you name: file.npz:NAME.
+Row i of Y is the image of row i of X. Both can be .npy, .npz, .csv, .tsv,
+.parquet, .h5ad or .zarr files; from an .npz the array X is taken, or the only
+one, or the one you name: file.npz:NAME, cells.h5ad:X_umap.
 """
 
 _MEASURE_EPILOG = f"""\
@@ -144,6 +149,26 @@ examples:
 Coordinates are found by Procrustes alignment where none are given; the verdict
 is as good as they are. --json prints one object: for each algorithm all that
 unbend.price_of_normalization returns.
+
+{_EXIT_CODES}"""
+
+_REPORT = """\
+Write a page that shows several embeddings of the data X: one HTML file that
+works without a network.
+
+In it: what the numbers say, a table of them with intervals, and a picture of
+each embedding to pan, zoom and select in, coloured by the error of each point.
+Row i of each is the image of row i of X. Needs pip install 'unbend[report]'.
+"""
+
+_REPORT_EPILOG = f"""\
+examples:
+  unbend report roll.npy umap.npy psa.npy -o report.html
+  unbend report run.npz run.npz:umap run.npz:tsne -o r.html --labels names.txt
+  unbend report faces.npz flat.npy -o faces.html --image-shape 28,20
+
+labels are an array in an .npy or .npz, or a text file with one on each line.
+--json prints what compare does, and the path of the page.
 
 {_EXIT_CODES}"""
 
@@ -243,6 +268,7 @@ def _add_transform(commands: Any) -> None:
     parser.add_argument("X", help="the points, one a row")
     _add_output(parser)
     parser.add_argument("--inverse", action="store_true", help="from the embedding to the space of the data")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _add_output(parser: _Parser) -> None:
@@ -282,6 +308,36 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument("--measures", metavar="NAMES", help="measures or families, with commas (all)")
     parser.add_argument("--coordinates", metavar="U", help="the true coordinates: adds M_t")
     _add_sampling(parser)
+
+
+def _add_report(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="show embeddings side by side on a page",
+        description=_REPORT,
+        epilog=_REPORT_EPILOG,
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    parser.add_argument("Y", nargs="+", help="its embeddings, in the same order")
+    parser.add_argument("-o", "--output", required=True, metavar="HTML", help="the page to write")
+    parser.add_argument("--force", action="store_true", help="replace a file that exists")
+    parser.add_argument("--labels", metavar="FILE", help="what each point is called")
+    parser.add_argument(
+        "--image-shape", type=_shape, metavar="H,W", help="rows of X are pictures of this height and width"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser.add_argument("--by", default="r_c", metavar="NAME", help="the measure that ranks them (r_c)")
+    parser.add_argument("--measures", metavar="NAMES", help="measures or families, with commas (all)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    _add_sampling(parser)
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        height, width = map(int, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no height and width, as 28,20") from None
+    return height, width
 
 
 def _add_sampling(parser: _Parser) -> None:
@@ -339,6 +395,7 @@ def _add_demo(commands: Any) -> None:
     )
     parser.add_argument("--n", type=int, default=100_000, metavar="N", help="number of points (100000)")
     parser.add_argument("-o", "--output", default="demo", metavar="DIR", help="folder of the picture (demo)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, all else on stderr")
 
 
 COMMANDS = {
@@ -346,6 +403,7 @@ COMMANDS = {
     "transform": _add_transform,
     "measure": _add_measure,
     "compare": _add_compare,
+    "report": _add_report,
     "diagnose": _add_diagnose,
     "demo": _add_demo,
 }

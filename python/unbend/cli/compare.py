@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import sys
+from typing import Any
 
 from .arguments import UsageError
 from .words import belonging, sampling, show
 
-__all__ = ["run"]
+__all__ = ["embeddings", "measures", "run"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from ..comparison import compare
     from ..files import read_points
+    from ..progress import Watch
 
     x = read_points(options.X)
-    named = {name: belonging(x, file, options) for name, file in _named(options.Y).items()}
     coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
-    found = compare(
-        x,
-        named,
-        "all" if options.measures is None else [name.strip() for name in options.measures.split(",")],
-        options.neighbors,
-        by=options.by,
-        coordinates=coordinates,
-        **sampling(options),
-    )
+    with Watch(sys.stderr.isatty()).stage("measures"):
+        found = compare(
+            x,
+            embeddings(x, options),
+            measures(options),
+            options.neighbors,
+            by=options.by,
+            coordinates=coordinates,
+            **sampling(options),
+        )
     show(found, options)
+
+
+def embeddings(x: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Read the embeddings, by what sets their names apart."""
+    return {name: belonging(x, file, options) for name, file in _named(options.Y).items()}
+
+
+def measures(options: argparse.Namespace) -> Any:
+    """Return the names of the measures that are asked for."""
+    return "all" if options.measures is None else [name.strip() for name in options.measures.split(",")]
 
 
 def _named(files: list[str]) -> dict[str, str]:
@@ -40,5 +52,7 @@ def _named(files: list[str]) -> dict[str, str]:
 
 
 def _stem(file: str) -> str:
-    path, _, name = file.partition(".npz:")
-    return name or Path(path).stem
+    from ..files import split_key
+
+    path, name = split_key(file)
+    return name or path.stem

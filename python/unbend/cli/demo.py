@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 
 from .words import warnings_in_one_line
 
@@ -11,7 +13,11 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..demo import run
+    from ..demo import record, run
 
     with warnings_in_one_line():
-        run(options.n, options.output)
+        if options.json:
+            found = record(options.n, options.output, echo=lambda line: print(line, file=sys.stderr))
+            print(json.dumps(found, allow_nan=False))
+        else:
+            run(options.n, options.output)

@@ -39,7 +39,13 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError(f"--rectify goes with --method {', '.join(NORMALIZED)} only, not {options.method}")
     with warnings_in_one_line():
         model = _METHODS[options.method](options).fit(x)
-    write_points(options.output, model.embedding_, force=options.force)
+    write_points(
+        options.output,
+        model.embedding_,
+        force=options.force,
+        name=f"X_{options.method}",
+        source=options.X,
+    )
     if options.save is not None:
         model.save(options.save)
     if options.json:

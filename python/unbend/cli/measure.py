@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,29 +25,35 @@ def run(options: argparse.Namespace) -> None:
     from ..files import read_points
     from ..metrics import faithfulness
     from ..neighbors import neighborhoods
+    from ..progress import Watch
 
     x, y = read_points(options.X), read_points(options.Y)
     _check_pair(x, y, options)
+    watch = Watch(sys.stderr.isatty())
     if options.all:
         if options.without_self:
             raise UsageError("--all has no --without-self")
-        show(_quality(x, y, options), options)
+        with watch.stage("measures"):
+            found = _quality(x, y, options)
+        show(found, options)
         return
     if options.coordinates is not None:
         raise UsageError("--coordinates is for --all")
-    graph = neighborhoods(x, options.neighbors, radius=options.radius, n_jobs=options.jobs)
+    with watch.stage("neighbours"):
+        graph = neighborhoods(x, options.neighbors, radius=options.radius, n_jobs=options.jobs)
     if graph.sizes.max() == 0:
         raise ValueError(f"no point has a neighbour within radius = {options.radius}")
-    m = faithfulness(
-        x,
-        y,
-        neighborhoods=graph,
-        include_self=not options.without_self,
-        n_centers=options.centers,
-        half_width=options.half_width,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-    )
+    with watch.stage("measures"):
+        m = faithfulness(
+            x,
+            y,
+            neighborhoods=graph,
+            include_self=not options.without_self,
+            n_centers=options.centers,
+            half_width=options.half_width,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+        )
     if options.json:
         print(json.dumps(finite(_record(m, options, graph)), allow_nan=False))
     else:

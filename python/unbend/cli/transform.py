@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +20,18 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from ..files import check_target, read_points, write_points
     from ..models import load
+    from ..progress import Watch
 
     check_target(options.output, force=options.force)
     model, x = load(options.model), read_points(options.X)
     _check_columns(model, x, options)
     place = model.inverse_transform if options.inverse else model.transform
-    placed, errors = place(x, return_error=True)
-    write_points(options.output, placed, force=options.force)
-    if not options.quiet:
+    with Watch(not (options.quiet or options.json) and sys.stderr.isatty()).stage("placing"):
+        placed, errors = place(x, return_error=True)
+    write_points(options.output, placed, force=options.force, source=options.X)
+    if options.json:
+        print(json.dumps(_record(placed, errors, options), allow_nan=False))
+    elif not options.quiet:
         print("\n".join(_lines(model, x, placed, errors, options)))
 
 
@@ -39,6 +45,24 @@ def _check_columns(model: _Estimator, x: Any, options: argparse.Namespace) -> No
         )
     if "n_jobs" in model.get_params():
         model.set_params(n_jobs=options.jobs)
+
+
+def _record(placed: Any, errors: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what --json prints."""
+    from .. import __version__
+
+    return {
+        "model": options.model,
+        "x": options.X,
+        "y": options.output,
+        "inverse": options.inverse,
+        "n_points": len(placed),
+        "n_components": placed.shape[1],
+        "mean_error": float(errors.mean()),
+        "worst_error": float(errors.max()),
+        "worst": int(errors.argmax()),
+        "version": __version__,
+    }
 
 
 def _lines(model: _Estimator, x: Any, placed: Any, errors: Any, options: argparse.Namespace) -> Iterator[str]:

@@ -1,0 +1,218 @@
+"""What a report shows of the points: where they are, their colours, their neighbours, their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._random import generator
+from ..comparison import Comparison
+from ..measures import MEASURES, Measure
+from ..metrics import faithfulness
+from ..neighbors import Neighborhoods
+from ..quality import Quality
+from ..survey import Survey
+from .sprite import Sprite
+
+__all__ = ["Scene", "Shown"]
+
+Array = npt.NDArray[Any]
+
+MOST_DRAWN = 200_000
+"""Of more points so many are drawn at random: what a browser moves smoothly."""
+
+MOST_AXES = 3
+MOST_COLOURS = 20
+"""With more different labels colours cannot be told apart."""
+
+NEAR_BYTES, MOST_NEAR = 16_000_000, 50
+"""What the lists of neighbours may take, and how many are worth looking at."""
+
+CLIPPED = (2.0, 98.0)
+"""Percentiles beyond which values have the colours of the ends."""
+
+NO_ERROR = 1e-30
+"""What stands for 0 on a logarithmic scale."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that is drawn, ready for the page."""
+
+    columns: Mapping[str, Array]
+    """One entry for each point that is drawn: coordinates, and what colours it."""
+    near: Array
+    """The neighbours of each point that is drawn, as places among them; where there are no more, its own."""
+    n_near: int
+    """How many neighbours a point has in the mean."""
+    embeddings: list[dict[str, Any]]
+    modes: list[dict[str, Any]]
+    """The ways to colour the points."""
+    labels: list[str] | None
+    """What the codes in the column "label" stand for."""
+    sprite: Sprite | None
+    n_points: int
+    shade: Measure | None
+    """What the error of a point is."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is given besides the embeddings, checked."""
+
+    n: int
+    drawn: Array
+    """The points that are drawn, in their order."""
+    labels: Array | None
+    values: Mapping[str, Array]
+    sprite: Sprite | None
+
+    @classmethod
+    def of(cls, n: int, seed: int, *, labels: Any, images: Any, values: Mapping[str, Any] | None) -> Scene:
+        """Check what belongs to the points."""
+        drawn = np.arange(n) if n <= MOST_DRAWN else _drawn(n, seed)
+        known = None if labels is None else _as_labels(labels, n)
+        numbers = {str(name): _as_values(given, str(name), n) for name, given in (values or {}).items()}
+        return cls(n, drawn, known, numbers, None if images is None else Sprite.of(images, n, drawn))
+
+    def shown(self, survey: Survey, found: Comparison) -> Shown:
+        """Gather what the page draws; the embeddings in the order of the comparison."""
+        shade, ys = _shade(found), survey.ys
+        columns: dict[str, Array] = {}
+        for place, name in enumerate(found):
+            columns |= _coordinates(place, ys[name][self.drawn])
+            if shade is not None:
+                errors = _errors(survey, ys[name], found[name], shade)[self.drawn]
+                columns[f"e{place}"] = np.log10(np.maximum(errors, NO_ERROR)).astype(np.float32)
+        modes = (
+            [] if shade is None else [_by_error(shade, [f"e{place}" for place in range(len(found))], columns)]
+        )
+        labels = self._add_labels(columns, modes, len(found))
+        self._add_values(columns, modes, len(found))
+        if self.n > len(self.drawn):
+            columns["point"] = self.drawn.astype(np.uint32)
+        return Shown(
+            columns=columns,
+            near=self._near(survey.graph),
+            n_near=round(float(survey.graph.sizes.mean())),
+            embeddings=[{"name": name, "axes": min(ys[name].shape[1], MOST_AXES)} for name in found],
+            modes=modes or [{"name": "nothing", "fields": [], "labels": None}],
+            labels=labels,
+            sprite=self.sprite,
+            n_points=self.n,
+            shade=shade,
+        )
+
+    def _add_labels(
+        self, columns: dict[str, Array], modes: list[dict[str, Any]], copies: int
+    ) -> list[str] | None:
+        """Add the codes of labels, and colours if they are few; return what the codes stand for."""
+        if self.labels is None:
+            return None
+        found, codes = np.unique(self.labels[self.drawn], return_inverse=True)
+        columns["label"] = codes.ravel().astype(np.min_scalar_type(len(found)))
+        names: list[str] = found.tolist()
+        if len(names) <= MOST_COLOURS:
+            modes.append({"name": "label", "fields": ["label"] * copies, "labels": names})
+        return names
+
+    def _add_values(self, columns: dict[str, Array], modes: list[dict[str, Any]], copies: int) -> None:
+        for place, (name, values) in enumerate(self.values.items()):
+            columns[f"v{place}"] = values[self.drawn].astype(np.float32)
+            modes.append(_by_value(name, [f"v{place}"] * copies, columns[f"v{place}"]))
+
+    def _near(self, graph: Neighborhoods) -> Array:
+        """Return as many true neighbours of each point as there is room for, of those that are drawn."""
+        m = len(self.drawn)
+        kind = np.min_scalar_type(m)
+        width = min(MOST_NEAR, int(graph.sizes.max()), NEAR_BYTES // (m * kind.itemsize))
+        place = np.full(self.n, -1)
+        place[self.drawn] = np.arange(m)
+        own = np.repeat(np.arange(m)[:, None], width, axis=1)
+        starts, sizes = graph.indptr[self.drawn], graph.sizes[self.drawn]
+        for column in range(width):
+            rows = np.flatnonzero(sizes > column)
+            found = place[graph.indices[starts[rows] + column]]
+            own[rows[found >= 0], column] = found[found >= 0]
+        return own.astype(kind)
+
+
+def _drawn(n: int, seed: int) -> Array:
+    return np.sort(generator(seed).choice(n, size=MOST_DRAWN, replace=False, shuffle=False))
+
+
+def _as_labels(labels: Any, n: int) -> Array:
+    known = np.asarray(labels, dtype=object)
+    if known.shape != (n,):
+        raise ValueError(f"labels has shape {known.shape}: one label for each of the {n} points is needed")
+    return known.astype(str)
+
+
+def _as_values(values: Any, name: str, n: int) -> npt.NDArray[np.float64]:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"values of {name!r} are not numbers: give text as labels") from None
+    if numbers.shape != (n,):
+        raise ValueError(
+            f"values of {name!r} have shape {numbers.shape}: one for each of the {n} points is needed"
+        )
+    return numbers
+
+
+def _coordinates(place: int, y: Array) -> dict[str, Array]:
+    """Return the columns of an embedding; a line has a second coordinate that is 0."""
+    axes = {f"y{place}_{axis}": y[:, axis].astype(np.float32) for axis in range(min(y.shape[1], MOST_AXES))}
+    return axes if len(axes) > 1 else axes | {f"y{place}_1": np.zeros(len(y), dtype=np.float32)}
+
+
+def _shade(found: Comparison) -> Measure | None:
+    """Return what the error of a point is: the measure that orders the embeddings, if points have it."""
+    held = [set(quality.per_point) for quality in found.values()]
+    at_points = set.intersection(*held)
+    return next((MEASURES[name] for name in (found.by, "r_c", "r_n") if name in at_points), None)
+
+
+def _errors(survey: Survey, y: Array, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
+    """Return the error of each point, the larger the worse; NaN where it was not measured."""
+    errors = np.full(len(y), np.nan)
+    if shade.name in ("r_n", "r_c"):
+        # These cost next to nothing at all points, even where a sample was enough for the means.
+        m = faithfulness(survey.x, y, neighborhoods=survey.graph, n_jobs=survey.n_jobs)
+        errors[:] = m.per_point[shade.name]
+    else:
+        errors[quality.centers] = quality.per_point[shade.name]
+    errors[~np.isfinite(errors)] = np.nan
+    return errors if shade.better == "lower" else 1 - errors
+
+
+def _by_error(shade: Measure, fields: list[str], columns: Mapping[str, Array]) -> dict[str, Any]:
+    low, high = _ends(columns[name] for name in fields)
+    symbol = shade.symbol if shade.better == "lower" else f"1 - {shade.symbol}"
+    # Below a millionth of the largest errors there is nothing to see.
+    return {
+        "name": f"error ({symbol})",
+        "fields": fields,
+        "low": max(low, high - 6),
+        "high": high,
+        "log": True,
+    }
+
+
+def _by_value(name: str, fields: list[str], values: Array) -> dict[str, Any]:
+    low, high = _ends([values])
+    return {"name": name, "fields": fields, "low": low, "high": high, "log": False}
+
+
+def _ends(columns: Iterable[Array]) -> tuple[float, float]:
+    """Return between which values colours differ, the same for all columns."""
+    held = np.concatenate([column[np.isfinite(column)] for column in columns])
+    if len(held) == 0:
+        return 0.0, 1.0
+    low, high = (float(end) for end in np.percentile(held, CLIPPED))
+    return (low, high) if high > low else (low - 0.5, math.nextafter(low + 0.5, math.inf))

@@ -1,0 +1,605 @@
+"""The page of a report: what is in it, and, where there is a Chromium, what it does."""
+
+import base64
+import io
+import json
+import re
+import sys
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import unbend as ub
+from browser import MISSING, Browser, chromium
+from unbend.cli import main
+from unbend.files import FileError
+from unbend.report import page as pages
+from unbend.report import scene as scenes
+from unbend.report.sprite import Sprite
+
+pytest.importorskip("bokeh", reason="a report needs bokeh: pip install 'unbend[report]'")
+
+N, K = 600, 9
+EVIL = "</script><script>window.harm=1</script><img src=x onerror=window.harm=2><b>bold</b>"
+
+
+@pytest.fixture(scope="module")
+def data():
+    x, coordinates = ub.datasets.swiss_roll(N, random_state=0)
+    solid = np.column_stack([coordinates, np.sin(coordinates[:, 0])])
+    return x, {"truth": coordinates, "shadow & <i>": x[:, :2], "solid": solid}
+
+
+@pytest.fixture(scope="module")
+def made(data, tmp_path_factory):
+    """A report with all there is, and what is hostile in it."""
+    x, ys = data
+    labels = np.where(ys["truth"][:, 0] > 40, "outer", EVIL)
+    images = np.arange(N)[:, None, None] % 200 + np.zeros((N, 5, 4), dtype=np.uint8)
+    path = tmp_path_factory.mktemp("report") / "all.html"
+    values = {"arc <b>": ys["truth"][:, 0]}
+    found = ub.report(
+        x, ys, path, labels=labels, images=images, values=values, title=EVIL, n_neighbors=K, random_state=0
+    )
+    return found, labels
+
+
+class Page(HTMLParser):
+    """Tags, scripts and text of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tags, self.scripts, self.words, self._in = [], [], [], None
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self._in = tag
+        if tag == "script":
+            self.scripts.append([dict(attributes), ""])
+
+    def handle_endtag(self, tag):
+        self._in = None
+
+    def handle_data(self, text):
+        if self._in == "script":
+            self.scripts[-1][1] += text
+        elif self._in != "style":
+            self.words.append(text)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+    def script(self, name):
+        (found,) = (text for attributes, text in self.scripts if attributes.get("id") == name)
+        return found
+
+    def column(self, name):
+        facts = json.loads(self.script("facts"))
+        kind = facts["nearType"] if name == "near" else facts["columns"][name]
+        return np.frombuffer(base64.b64decode(self.script(f"data-{name}")), dtype=kind)
+
+
+# What is in the file -------------------------------------------------------------------------------------
+
+
+def test_it_asks_for_nothing_from_elsewhere(made):
+    found, _ = made
+    page = Page(found.path)
+    asked = [
+        (tag, value)
+        for tag, attributes in page.tags
+        for name, value in attributes.items()
+        if name in ("src", "href", "action", "data") and not (value or "").startswith(("#", "data:"))
+    ]
+    assert asked == []
+    (policy,) = (a["content"] for tag, a in page.tags if tag == "meta" and "http-equiv" in a)
+    assert policy.startswith("default-src 'none'; script-src 'nonce-")
+    assert "unsafe-eval" not in policy
+    assert "http" not in policy.replace("http-equiv", "")
+
+
+def test_nothing_of_the_data_is_markup(made):
+    found, _ = made
+    page = Page(found.path)
+    run = [
+        attributes
+        for attributes, _ in page.scripts
+        if attributes.get("type") not in ("text/plain", "application/json")
+    ]
+    assert all("nonce" in attributes for attributes in run)
+    nonces = {attributes["nonce"] for attributes in run}
+    assert len(nonces) == 1
+    assert "img" not in [tag for tag, _ in page.tags]
+    assert [tag for tag, _ in page.tags].count("b") == 2 * len(found.comparison)  # readings and captions
+    assert EVIL in page.text
+    assert EVIL in json.loads(page.script("facts"))["labels"]
+
+
+def test_the_nonce_is_new_each_time(data, tmp_path):
+    x, ys = data
+    pages = [
+        ub.report(x, ys, tmp_path / f"{i}.html", measures="procrustes").path.read_text() for i in range(2)
+    ]
+    first, second = (re.search(r"'nonce-([^']+)'", page)[1] for page in pages)
+    assert first != second
+
+
+def test_numbers_are_those_of_compare(data, made):
+    x, ys = data
+    found, _ = made
+    expected = ub.compare(x, ys, n_neighbors=K, random_state=0)
+    assert list(found.comparison) == list(expected)
+    assert found.comparison.to_dict() == expected.to_dict()
+    text = Page(found.path).text
+    for quality in expected.values():
+        assert all(f"{value.value:.4g}" in text for value in quality.values())
+        assert quality.reading in text
+    assert "error in shape alone; 0 to 1, lower is better" in text
+
+
+def test_arrays_are_what_they_should_be(data, made):
+    x, ys = data
+    found, labels = made
+    page, graph = Page(found.path), ub.neighborhoods(x, K)
+    for place, name in enumerate(found.comparison):
+        y = ys[name]
+        for axis in range(y.shape[1]):
+            assert np.array_equal(page.column(f"y{place}_{axis}"), y[:, axis].astype(np.float32))
+        errors = ub.faithfulness(x, y, neighborhoods=graph).per_point["r_c"]
+        assert 10.0 ** page.column(f"e{place}") == pytest.approx(errors, rel=1e-4)
+    assert np.array_equal(page.column("near").reshape(N, K), graph.indices.reshape(N, K))
+    facts = json.loads(page.script("facts"))
+    assert [facts["labels"][code] for code in page.column("label")] == labels.tolist()
+    assert np.array_equal(page.column("v0"), ys["truth"][:, 0].astype(np.float32))
+
+
+def test_settings_and_versions(made):
+    found, _ = made
+    text = Page(found.path).text
+    assert 'by="r_c", half_width=0.005, measures="all", n_neighbors=9, random_state=0' in text
+    assert f"unbend {ub.__version__}" in text
+    assert re.search(r"X 600 x 3 float64, sha256 [0-9a-f]{16}", text)
+
+
+def test_a_sample_of_many_points(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(scenes, "MOST_DRAWN", 250)
+    x, ys = data
+    found = ub.report(x, ys, tmp_path / "a.html", n_neighbors=K, random_state=3, measures="procrustes")
+    page, graph = Page(found.path), ub.neighborhoods(x, K)
+    drawn = page.column("point")
+    assert found.n_drawn == len(drawn) == len(set(drawn.tolist())) == 250
+    assert (np.diff(drawn.astype(int)) > 0).all()
+    near = page.column("near").reshape(250, K)
+    for place, point in enumerate(drawn):
+        kept = [j for j in graph[point] if j in set(drawn.tolist())]
+        assert [drawn[j] for j in near[place] if j != place] == kept
+    assert "Of 600 points 250 are drawn, at random." in page.text
+    again = ub.report(x, ys, tmp_path / "b.html", n_neighbors=K, random_state=3, measures="procrustes")
+    assert np.array_equal(Page(again.path).column("point"), drawn)
+
+
+def test_neighbourhoods_of_different_size(data, tmp_path):
+    x, ys = data
+    page = Page(ub.report(x, ys, tmp_path / "a.html", radius=2.5, measures="procrustes").path)
+    graph = ub.neighborhoods(x, radius=2.5)
+    near = page.column("near").reshape(N, -1)
+    assert near.shape[1] == min(graph.sizes.max(), scenes.MOST_NEAR)
+    for i in range(N):
+        assert [j for j in near[i] if j != i] == graph[i][: near.shape[1]].tolist()
+    assert "radius=2.5" in page.text
+
+
+@pytest.mark.parametrize("by", ["trustworthiness", "overlap", "stress", "m_l"])
+def test_other_errors(data, tmp_path, by):
+    x, ys = data
+    found = ub.report(x, ys, tmp_path / "a.html", by=by, random_state=0)
+    page = Page(found.path)
+    quality = next(iter(found.comparison.values()))
+    per_point = {"trustworthiness": lambda: 1 - quality.per_point["trustworthiness"]}.get(
+        by, lambda: quality.per_point[by if by != "stress" else "r_c"]
+    )()
+    assert 10.0 ** page.column("e0") == pytest.approx(np.maximum(per_point, 1e-30), rel=1e-4)
+
+
+def test_summaries(data):
+    x, ys = data
+    found = ub.compare(x, ys, "procrustes")
+    best = found["truth"]["r_c"].value
+    assert pages.summary(found).startswith("Of 3 embeddings, ")
+    one = pages.summary(ub.compare(x, {"truth": ys["truth"]}, "procrustes"))
+    assert one.startswith(
+        f"The embedding truth has R_C {best:.3g}: error in shape alone, 0 is perfect, and no "
+    )
+    assert one.endswith(f"in 2 dimensions can be below {found['truth']['lower_bound'].value:.3g}.")
+    tied = pages.summary(ub.compare(x, {"a": ys["truth"], "b": ys["truth"][:, ::-1]}, "procrustes"))
+    assert tied.startswith("Of 2 embeddings, a and b share the first place by R_C")
+    higher = pages.summary(ub.compare(x, ys, "ranks", by="trustworthiness"))
+    assert "near in Y is near in X, 1 is perfect." in higher
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3, 5])
+def test_any_dimension(data, tmp_path, dims):
+    x, _ = data
+    wide = np.column_stack([x, x**2])
+    page = Page(ub.report(wide, [wide[:, :dims]], tmp_path / "a.html", measures="procrustes").path)
+    shown = [name for name in json.loads(page.script("facts"))["columns"] if name.startswith("y")]
+    assert len(shown) == min(max(dims, 2), 3)
+
+
+def test_more_dimensions_than_the_data(data, tmp_path):
+    x, _ = data
+    page = Page(ub.report(x[:, :2], {"more": x}, tmp_path / "a.html", by="trustworthiness").path)
+    assert "Without R_N: more has 3 dimensions, the data 2." in page.text
+
+
+def test_degenerate_data(tmp_path):
+    x = np.ones((40, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ub.report(x, [x[:, :2]], tmp_path / "a.html", measures="procrustes", n_neighbors=3)
+        tiny = ub.report(
+            x[:2] * [[1], [2]], [x[:2]], tmp_path / "b.html", measures="procrustes", n_neighbors=1
+        )
+    assert np.isnan(Page(found.path).column("e0")).all() or (Page(found.path).column("e0") == -30).all()
+    assert tiny.n_drawn == 2
+
+
+# What is refused, and when -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"labels": ["a"]}, "labels has shape"),
+        ({"values": {"v": [1, 2]}}, "values of 'v' have shape"),
+        ({"values": {"v": ["a"] * N}}, "values of 'v' are not numbers"),
+        ({"images": np.zeros((N, 4))}, "images has shape"),
+        ({"images": np.zeros((3, 4, 4))}, "images has shape"),
+        ({"images": np.full((N, 2, 2), "a")}, "images has dtype"),
+        ({"by": "nothing"}, "by = 'nothing'"),
+        ({"path": "a.txt"}, "its suffix '.txt' is none of .html, .htm"),
+        ({"path": "nowhere/a.html"}, "there is no folder"),
+    ],
+)
+def test_refused_before_the_work(data, tmp_path, monkeypatch, given, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("unbend.survey.resolve", lambda *_: pytest.fail("neighbours were searched"))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ub.report(*data, **{"path": "a.html"} | given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whole_or_not_at_all(data, tmp_path, monkeypatch):
+    path = tmp_path / "a.html"
+    path.write_text("old")
+    with pytest.raises(FileError, match="it exists already"):
+        ub.report(*data, path, force=False)
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pages, "_blocks", fail)
+    with pytest.raises(KeyboardInterrupt):
+        ub.report(*data, path, measures="procrustes")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_bokeh(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    with pytest.raises(ImportError, match=re.escape("a report needs bokeh: pip install 'unbend[report]'")):
+        ub.report(*data, tmp_path / "a.html")
+    np.save(tmp_path / "x.npy", data[0])
+    assert main(["report", f"{tmp_path}/x.npy", f"{tmp_path}/x.npy", "-o", f"{tmp_path}/a.html"]) == 2
+    assert "a report needs bokeh" in capsys.readouterr().err
+
+
+# Pictures of points --------------------------------------------------------------------------------------
+
+
+def pictures(sprite):
+    """Take a sheet apart again."""
+    from PIL import Image
+
+    sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(sprite.uri.partition(",")[2]))))
+    h, w = sprite.height, sprite.width
+    return [
+        sheet[row * h : (row + 1) * h, column * w : (column + 1) * w]
+        for row in range(sprite.rows)
+        for column in range(sprite.abreast)
+    ]
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (3, 11, 3)])
+def test_pictures_keep_their_pixels(shape):
+    images = np.random.default_rng(0).integers(0, 256, (23, *shape), dtype=np.uint8)
+    drawn = np.array([0, 4, 5, 22])
+    sprite = Sprite.of(images, 23, drawn)
+    assert all(np.array_equal(a, images[i]) for a, i in zip(pictures(sprite), drawn, strict=False))
+
+
+def test_large_pictures_are_made_smaller():
+    images = np.zeros((2, 400, 200), dtype=np.uint8)
+    images[1] = 100
+    sprite = Sprite.of(images, 2, np.arange(2))
+    assert (sprite.height, sprite.width) == (80, 40)
+    assert [int(a.max()) for a in pictures(sprite)[:2]] == [0, 100]
+
+
+def test_other_numbers_are_shown_from_least_to_most():
+    sprite = Sprite.of(np.array([[[-1.0, 0.0]], [[1.0, 3.0]]]), 2, np.arange(2))
+    assert [a.tolist() for a in pictures(sprite)[:2]] == [[[0, 63]], [[127, 255]]]
+
+
+# The command ---------------------------------------------------------------------------------------------
+
+
+def test_the_command(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    x, ys = data
+    np.savez("run.npz", X=x, a=ys["truth"], b=x[:, :2], names=np.where(x[:, 0] > 0, "left", "right"))
+    (tmp_path / "names.txt").write_text("name\n" + "\n".join(f"point {i}" for i in range(N)))
+    call = [
+        "report",
+        "run.npz",
+        "run.npz:a",
+        "run.npz:b",
+        "-o",
+        "r.html",
+        "--seed",
+        "5",
+        "--measures",
+        "procrustes",
+    ]
+    assert main([*call, "--labels", "run.npz:names"]) == 0
+    assert capsys.readouterr().out.startswith("Of 2 embeddings, a is the best by R_C")
+    assert {"left", "right"} == set(json.loads(Page(tmp_path / "r.html").script("facts"))["labels"])
+    assert main(call) == 2
+    assert "r.html: it exists already" in capsys.readouterr().err
+    assert main([*call, "--force", "--json", "--labels", "names.txt"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    expected = ub.compare(x, {"a": ys["truth"], "b": x[:, :2]}, "procrustes", random_state=5)
+    assert printed == expected.to_dict() | {"path": "r.html"}
+    page = Page(tmp_path / "r.html")
+    names = json.loads(page.script("facts"))["labels"]
+    assert [names[code] for code in page.column("label")[:3]] == ["point 0", "point 1", "point 2"]
+    assert main([*call, "--force", "--image-shape", "3,1", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(Page(tmp_path / "r.html").script("facts"))["sprite"]["height"] == 3
+    assert main([*call, "--force", "--image-shape", "3,2"]) == 2
+    assert "makes 6 numbers, but run.npz has 3 columns" in capsys.readouterr().err
+    (tmp_path / "names.txt").write_text("only\none")
+    assert main([*call, "--force", "--labels", "names.txt"]) == 2
+    assert "names.txt holds labels of shape (2,)" in capsys.readouterr().err
+
+
+# In a browser --------------------------------------------------------------------------------------------
+
+in_browser = pytest.mark.skipif(chromium() is None, reason=MISSING)
+
+MODEL = "Bokeh.documents[0].get_model_by_name"
+
+
+@pytest.fixture(scope="module")
+def browser(made):
+    with Browser() as browser:
+        browser.open(made[0].path)
+        yield browser
+
+
+@pytest.fixture
+def fresh(browser):
+    browser.resize(1280, 800)
+    browser.prefer("light")
+    browser.run("document.getElementById('clear').click()")
+    browser.run(f"[0, 1, 2].forEach(e => {MODEL}('picture' + e).reset.emit())")
+    return browser
+
+
+class Picture:
+    """One of the pictures: from places on the screen to those in the embedding and back."""
+
+    def __init__(self, browser, place):
+        self.browser, self.place = browser, place
+        browser.run(f"document.querySelectorAll('.picture')[{place}].scrollIntoView({{block: 'center'}})")
+        self.box = browser.run(
+            f"(() => {{ const b = document.querySelectorAll('.picture')[{place}].getBoundingClientRect();"
+            "return [b.left, b.top, b.width, b.height]; })()"
+        )
+        browser.run(f"{MODEL}('picture{place}').on_event('mousemove', e => {{ window.seen = [e.x, e.y]; }})")
+        places = np.array([self.at(0.3, 0.3), self.at(0.7, 0.7)])
+        seen = np.array([self.hover(*place) for place in places])
+        self.scale = (seen[1] - seen[0]) / (places[1] - places[0])
+        self.origin = seen[0] - self.scale * places[0]
+
+    def at(self, right, down):
+        left, top, width, height = self.box
+        return left + right * width, top + down * height
+
+    def hover(self, x, y):
+        """Move the pointer, and return where it is in the embedding."""
+        self.browser.run("window.seen = null")
+        self.browser.mouse("mouseMoved", x, y)
+        self.browser.wait("window.seen")
+        # The page answers in the next frame.
+        self.browser.run(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
+        )
+        return self.browser.run("window.seen")
+
+    def on_screen(self, points):
+        return (points - self.origin) / self.scale
+
+
+def embedding(data, made, place):
+    name = list(made[0].comparison)[place]
+    return data[1][name][:, :2]
+
+
+def shown(browser):
+    """Return the point that is described, or None."""
+    match = re.match(r"Point (\d+)", browser.run("document.getElementById('one').textContent"))
+    return match and int(match[1])
+
+
+@in_browser
+def test_it_opens_without_a_network_and_without_complaint(fresh):
+    assert fresh.errors == []
+    assert [url for url in fresh.requests if not url.startswith(("file:", "data:"))] == []
+    assert fresh.run(f"{MODEL}('points').data.y0_0.length") == N
+    assert fresh.run("document.getElementById('wait')") is None
+
+
+@in_browser
+def test_nothing_of_the_data_is_run(fresh):
+    Picture(fresh, 0).hover(*Picture(fresh, 0).at(0.5, 0.5))
+    fresh.run(f"{MODEL}('points').selected.indices = [...Array({N}).keys()]")
+    fresh.run("[0, 1, 2].forEach(m => { mode.value = m; mode.dispatchEvent(new Event('change')); })")
+    assert "<b>bold</b>" in fresh.run("document.getElementById('many').textContent")
+    assert fresh.run("document.querySelectorAll('#one b, #many b, #legend b, #tip b, img').length") == 0
+    assert fresh.run("window.harm ?? 0") == 0
+    assert fresh.errors == []
+
+
+@in_browser
+@pytest.mark.parametrize("webgl", [True, False])
+def test_points_are_drawn(made, tmp_path, webgl):
+    from PIL import Image
+
+    with Browser(webgl=webgl) as browser:
+        browser.open(made[0].path)
+        browser.run("document.querySelector('.picture').scrollIntoView()")
+        assert browser.run("!!document.createElement('canvas').getContext('webgl')") == webgl
+        pixels = np.asarray(Image.open(browser.screenshot(tmp_path / "a.png")).convert("RGB")).astype(int)
+        coloured = (pixels.max(axis=2) - pixels.min(axis=2)) > 40
+        assert coloured.mean() > 0.01
+        assert browser.errors == []
+
+
+@in_browser
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_pointer_shows_a_point_and_its_true_neighbours(data, made, fresh, place):
+    picture, y = Picture(fresh, place), embedding(data, made, place)
+    graph = ub.neighborhoods(data[0], K)
+    target = picture.on_screen(y[7])
+    picture.hover(target[0] + 1, target[1])
+    point = shown(fresh)
+    far = np.hypot(*(picture.on_screen(y) - target - [1, 0]).T)
+    assert far[point] == pytest.approx(far.min(), abs=0.6)  # pixels are whole
+    text = fresh.run("document.getElementById('one').textContent")
+    listed = re.search(r"nearest first: (.*)$", text)[1]
+    assert [int(j) for j in re.findall(r"(\d+) \(", listed)] == graph[point].tolist()
+    for other in range(3):
+        drawn = fresh.run(f"[...{MODEL}('near').data.b{other}_0]")
+        assert drawn == pytest.approx(
+            embedding(data, made, other)[graph[point], 0].astype(np.float32).tolist()
+        )
+    error = made[0].comparison[list(made[0].comparison)[place]].per_point["r_c"][point]
+    assert f"error (R_C) {float(f'{error:.3g}'):g}" in fresh.run("document.getElementById('tip').textContent")
+    fresh.mouse("mouseMoved", 5, 5)
+    fresh.wait(f"{MODEL}('near').data.b0_0.length === 0 && document.getElementById('tip').hidden")
+
+
+@in_browser
+def test_what_is_selected_in_one_is_selected_in_all(data, made, fresh):
+    picture, y = Picture(fresh, 0), embedding(data, made, 0)
+    fresh.run(f"{MODEL}('picture0').toolbar.tools.find(t => t.type === 'LassoSelectTool').active = true")
+    (left, top), (right, bottom) = picture.at(0.3, 0.2), picture.at(0.6, 0.8)
+    fresh.drag([(left, top), (right, top), (right, bottom), (left, bottom)])
+    fresh.wait(f"{MODEL}('points').selected.indices.length > 0")
+    fresh.run(f"{MODEL}('picture0').toolbar.tools.find(t => t.type === 'PanTool').active = true")
+    u, v = picture.on_screen(y).T
+    depth = np.minimum.reduce([u - left, right - u, v - top, bottom - v])
+    chosen = set(fresh.run(f"[...{MODEL}('points').selected.indices]"))
+    assert chosen >= set(np.flatnonzero(depth > 1.5).tolist())
+    assert chosen <= set(np.flatnonzero(depth > -1.5).tolist())
+    assert 20 < len(chosen) < N - 20
+    assert fresh.run(
+        f"[0, 1, 2].every(e => {MODEL}('picture' + e).renderers[0].data_source === {MODEL}('points'))"
+    )
+    text = fresh.run("document.getElementById('many').textContent")
+    assert text.startswith(f"{len(chosen)} of {N} points")
+    median = np.sort(made[0].comparison["truth"].per_point["r_c"][sorted(chosen)])[len(chosen) // 2]
+    assert f"truth{float(f'{median:.3g}'):g}" in text
+    listed = fresh.run("document.querySelector('#many textarea').value")
+    assert {int(j) for j in listed.split(", ")} == chosen
+
+
+@in_browser
+def test_by_the_keyboard(fresh):
+    ends = f"[{MODEL}('picture0').x_range.start, {MODEL}('picture0').x_range.end]"
+    fresh.run("document.querySelector('.picture').focus()")
+    start, end = fresh.run(ends)
+    fresh.key("ArrowRight")
+    assert fresh.run(ends) == pytest.approx([start + 0.1 * (end - start), end + 0.1 * (end - start)])
+    fresh.key("+")
+    low, high = fresh.run(ends)
+    assert high - low == pytest.approx(0.8 * (end - start))
+    fresh.key("0")
+    fresh.wait(f"Math.abs({MODEL}('picture0').x_range.start - {start}) < 1e-6")
+    fresh.run("document.getElementById('point').value = 123")
+    fresh.run("document.querySelector('#controls [type=submit]').click()")
+    assert shown(fresh) == 123
+    assert fresh.run(f"{MODEL}('near').data.b0_0.length") == K
+    fresh.run("document.getElementById('point').value = 99999")
+    fresh.run("document.getElementById('controls').noValidate = true")
+    fresh.run("document.querySelector('#controls [type=submit]').click()")
+    assert "There is no point 99999" in fresh.run("document.getElementById('one').textContent")
+
+
+@in_browser
+def test_colours_and_axes_can_be_chosen(fresh):
+    fresh.run("mode.value = 2; mode.dispatchEvent(new Event('change'))")
+    assert fresh.run(f"{MODEL}('picture1').renderers[0].glyph.fill_color.field") == "v0"
+    assert fresh.run("document.getElementById('legend').textContent").startswith("arc <b>")
+    fresh.run("mode.value = 0; mode.dispatchEvent(new Event('change'))")
+    assert fresh.run(f"{MODEL}('picture1').renderers[0].glyph.fill_color.field") == "e1"
+    assert fresh.run("document.querySelectorAll('.axes select').length") == 1  # one has three coordinates
+    fresh.run("window.axes = document.querySelector('.axes select'); 0")
+    choose = "axes.value = '%s'; axes.dispatchEvent(new Event('change')); axes.dataset.place"
+    place = fresh.run(choose % "0,2")
+    assert fresh.run(f"{MODEL}('picture{place}').renderers[0].glyph.y.field") == f"y{place}_2"
+    fresh.run(choose % "0,1")
+    assert fresh.errors == []
+
+
+@in_browser
+@pytest.mark.parametrize("width", [1280, 400, 320])
+def test_it_fits_the_window(fresh, width):
+    fresh.resize(width, 800)
+    fresh.wait(f"document.documentElement.scrollWidth <= {width}")  # pictures follow the window
+    sizes = fresh.run(
+        f"[0, 1, 2].map(e => [{MODEL}('picture' + e).inner_width, {MODEL}('picture' + e).inner_height])"
+    )
+    assert all(0 < w < width and h > 150 for w, h in sizes)
+
+
+def luminance(colour):
+    channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@in_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_the_ground(fresh, scheme):
+    """As WCAG 2 asks: a contrast of 4.5 to 1 at least."""
+    fresh.prefer(scheme)
+    ground = luminance(fresh.run("getComputedStyle(document.body).backgroundColor"))
+    assert (ground < 0.1) == (scheme == "dark")
+    for selector in ("body", ".note", ".aid", ".summary", "td.number", "button", ".value"):
+        ink = luminance(fresh.run(f"getComputedStyle(document.querySelector('{selector}')).color"))
+        assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) >= 4.5, selector
+
+
+@in_browser
+def test_everything_has_a_name(fresh):
+    nameless = """[...document.querySelectorAll('select, input, button, textarea, [role], [tabindex]')]
+      .filter(e => !(e.ariaLabel || e.getAttribute('aria-labelledby')))
+      .filter(e => !(e.closest('label') || e.innerText.trim()))
+      .map(e => e.outerHTML.slice(0, 80))"""
+    assert fresh.run(nameless) == []
+    assert fresh.run("document.documentElement.lang") == "en"
