@@ -164,6 +164,8 @@ class _Parts:
             "indptr": value._indptr,
             "distances": value.distances,
         }
+        if value.method == "approximate":
+            held |= {"method": value.method, "recall": value.recall_}
         return {"$Neighborhoods": self._dict(held, name)}
 
     def _sparse(self, value: csr_array, name: str) -> Any:

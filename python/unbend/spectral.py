@@ -16,10 +16,10 @@ import numpy as np
 
 from . import _core, memory
 from .bottom import GapWarning, Spectrum, bottom
-from .embed import Indices, _OnGraph
+from .embed import Indices, SearchMethod, _OnGraph
 from .estimator import Array, check_choice
 from .metrics import nieqa_local
-from .neighbors import Neighborhoods
+from .neighbors import DEFAULT_RECALL, Neighborhoods
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 from .reading import gather, read
@@ -272,6 +272,10 @@ class LocallyLinearEmbedding(_Normalized):
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
         unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
         a dimension was lost, a :class:`CollapsedWarning` says so.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -329,6 +333,8 @@ class LocallyLinearEmbedding(_Normalized):
         weights: Literal["tikhonov", "ldr", "convex"] = "tikhonov",
         reg: float = 1e-3,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -340,6 +346,8 @@ class LocallyLinearEmbedding(_Normalized):
         self.weights = weights
         self.reg = reg
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -385,6 +393,10 @@ class ModifiedLLE(_Normalized):
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
         unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
         a dimension was lost, a :class:`CollapsedWarning` says so.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -442,6 +454,8 @@ class ModifiedLLE(_Normalized):
         *,
         reg: float = 1e-3,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -452,6 +466,8 @@ class ModifiedLLE(_Normalized):
         self.n_neighbors = n_neighbors
         self.reg = reg
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -494,6 +510,10 @@ class LTSA(_Normalized):
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
         unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
         a dimension was lost, a :class:`CollapsedWarning` says so.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -551,6 +571,8 @@ class LTSA(_Normalized):
         *,
         include_self: bool = True,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -561,6 +583,8 @@ class LTSA(_Normalized):
         self.n_neighbors = n_neighbors
         self.include_self = include_self
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -604,6 +628,10 @@ class HessianLLE(_Normalized):
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
         unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
         a dimension was lost, a :class:`CollapsedWarning` says so.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -661,6 +689,8 @@ class HessianLLE(_Normalized):
         *,
         include_self: bool = False,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -671,6 +701,8 @@ class HessianLLE(_Normalized):
         self.n_neighbors = n_neighbors
         self.include_self = include_self
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -716,6 +748,10 @@ class LaplacianEigenmaps(_Normalized):
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
         unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
         a dimension was lost, a :class:`CollapsedWarning` says so.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -776,6 +812,8 @@ class LaplacianEigenmaps(_Normalized):
         kernel: Literal["window", "heat"] = "window",
         eps: float | None = None,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -787,6 +825,8 @@ class LaplacianEigenmaps(_Normalized):
         self.kernel = kernel
         self.eps = eps
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -838,6 +878,10 @@ class DiffusionMaps(_Normalized):
         Whether to apply the linear map of least R_N, as :func:`rectify` finds it: then the embedding has the
         unit and the proportions of the data. "refine" then lets :func:`refine` move single points as well. If
         a dimension was lost, a :class:`CollapsedWarning` says so.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -901,6 +945,8 @@ class DiffusionMaps(_Normalized):
         eps: float | None = None,
         time: float = 1.0,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -914,6 +960,8 @@ class DiffusionMaps(_Normalized):
         self.eps = eps
         self.time = time
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
