@@ -427,7 +427,7 @@ def _from_distances(X: Any, k: int, radius: float | None) -> Neighborhoods:
     """Return neighbours by distances that are known."""
     if hasattr(X, "tocsr"):
         graph = Neighborhoods.from_graph(X)
-        return graph if radius is None else _nearer(graph, _as_radius(radius))
+        return _nearest(graph, k) if radius is None else _nearer(graph, _as_radius(radius))
     distances = np.asarray(X)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
         raise ValueError(f"X has shape {distances.shape}: precomputed distances are a square matrix")
@@ -450,6 +450,16 @@ def _from_distances(X: Any, k: int, radius: float | None) -> Neighborhoods:
         method="exact",
         recall=1.0,
     )
+
+
+def _nearest(graph: Neighborhoods, k: int) -> Neighborhoods:
+    """Return the first `k` of each list of a graph."""
+    if graph.sizes.min() < k:
+        point = int(graph.sizes.argmin())
+        few = int(graph.sizes.min())
+        raise ValueError(f"point {point} has {few} neighbours in the graph: n_neighbors = {k} needs as many")
+    places = (graph.indptr[:-1, None] + np.arange(k)).ravel()
+    return Neighborhoods(graph.indices[places], n_neighbors=k, distances=np.asarray(graph.distances)[places])
 
 
 def _nearer(graph: Neighborhoods, radius: float) -> Neighborhoods:
