@@ -9,12 +9,12 @@ the same number of threads. Ratios below 1 mean that unbend is faster. kd-trees 
 exhaustive searches in 50, 256 and 784. Wide data are float32, which is all that faiss takes, so that nobody
 converts; the last column shows how many lists have the members that unbend, exact in double precision, finds.
 
-With --approximate, searches that may miss some neighbours are compared instead: their recall is that of 1,000
-points drawn at random, of which all true neighbours are known. pynndescent is compiled before; hnswlib gets the
-first settings of a list, from quick to thorough, that reach the recall. The images of MNIST (an .npz with 70,000
-rows X) are read from a file; surfaces of ten dimensions, with noise, are made. --exact adds an exhaustive search
-beside that of faiss, --fits what PSA and GP take and reach beside the search alone, --memory the peak beside the
-size of the input, each measured in a process of its own.
+With --approximate, searches that may miss some neighbours are compared instead: their recall is that of
+1,000 points drawn at random, of which all true neighbours are known. pynndescent is compiled before;
+hnswlib gets the first settings of a list, from quick to thorough, that reach the recall. The images of
+MNIST (an .npz with 70,000 rows X) are read from a file; surfaces of ten dimensions, with noise, are made.
+--exact adds an exhaustive search beside that of faiss, --fits what PSA and GP take and reach beside the
+search alone, --memory the peak beside the size of the input, each measured in a process of its own.
 """
 
 import argparse
@@ -235,6 +235,7 @@ def fits(x, options):
     row("---", "--:", "--:", "--:", "--:", "--:")
     exact = ub.neighborhoods(x, K, method="exact", n_jobs=options.threads)
     for kind in (ub.ProcrustesAlignment, ub.GreedyProcrustes):
+
         def model(**settings):
             return kind(10, K, random_state=0, n_jobs=options.threads, **settings)  # noqa: B023
 

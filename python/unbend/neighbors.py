@@ -417,7 +417,9 @@ def _directions(points: Matrix) -> Matrix:
         largest = np.abs(block).max(axis=1, keepdims=True, initial=0.0)
         if not largest.all():
             point = start + int(np.flatnonzero(largest == 0)[0])
-            raise ValueError(f"point {point} is zero: it has no direction, so metric = 'cosine' has no meaning")
+            raise ValueError(
+                f"point {point} is zero: it has no direction, so metric = 'cosine' has no meaning"
+            )
         block /= largest  # so that no square overflows, or vanishes
         directions[start : start + ROWS_AT_ONCE] = block / np.linalg.norm(block, axis=1, keepdims=True)
     return directions

@@ -17,8 +17,8 @@ MOST_THREADS = 256
 # The core refuses what is larger: sums of squares could overflow.
 LARGEST = 1e150
 
-# Points that are converted are held in memory up to this size, beyond it in a file that is mapped; they are read
-# in blocks of the other size.
+# Points that are converted are held in memory up to this size, beyond it in a file that is mapped; they are
+# read in blocks of the other size.
 IN_MEMORY = 2**31
 BLOCK_BYTES = 2**25
 

@@ -21,7 +21,7 @@ def true_recall(x, nb):
     return (nb.distances.reshape(-1, K) <= truth[:, -1:]).mean()
 
 
-@pytest.mark.parametrize(("d", "q", "dtype"), [(4, 60, np.float64), (10, 50, np.float32), (6, 300, np.float32)])
+@pytest.mark.parametrize(("d", "q", "dtype"), [(4, 60, float), (10, 50, np.float32), (6, 300, np.float32)])
 def test_the_recall_told_is_the_recall_reached(d, q, dtype):
     x = curved(20_000, d, q).astype(dtype)
     nb = ub.neighborhoods(x, K, method="approximate")
@@ -144,7 +144,10 @@ def test_precomputed_distances():
     distances = np.linalg.norm(x[:, None] - x[None], axis=2)
     nb, expected = ub.neighborhoods(distances, 5, metric="precomputed"), ub.neighborhoods(x, 5)
     np.testing.assert_array_equal(nb.indices, expected.indices)
-    ball, truth = ub.neighborhoods(distances, radius=2.0, metric="precomputed"), ub.neighborhoods(x, radius=2.0)
+    ball, truth = (
+        ub.neighborhoods(distances, radius=2.0, metric="precomputed"),
+        ub.neighborhoods(x, radius=2.0),
+    )
     np.testing.assert_array_equal(ball.indptr, truth.indptr)
     np.testing.assert_array_equal(ball.indices, truth.indices)
     with pytest.raises(ValueError, match="n_neighbors = 100 needs at least 101 points, got 100"):

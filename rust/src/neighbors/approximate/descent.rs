@@ -22,18 +22,21 @@ const CHUNK: usize = 256;
 /// Rounds at most; three or four are the rule.
 const ROUNDS: u32 = 12;
 
-/// A round that found a smaller share of all entries than this is the last.
-const ENOUGH: f64 = 0.01;
-
 /// No entry of a list.
 pub const NOBODY: u32 = u32::MAX;
 
-/// Rounds until few entries are new.
-pub fn descend(rows: &Rows, leaves: &Leaves, lists: &Lists, monitor: &dyn Monitor) -> Result<()> {
+/// Rounds until no more than the share `enough` of all entries is new.
+pub fn descend(
+    rows: &Rows,
+    leaves: &Leaves,
+    lists: &Lists,
+    enough: f64,
+    monitor: &dyn Monitor,
+) -> Result<()> {
     let mut listed = vec![NOBODY; lists.len() * lists.width()];
     for round in 0..ROUNDS {
         let new = lists.take(&mut listed);
-        if (new as f64) < ENOUGH * listed.len() as f64 {
+        if new as f64 <= enough * listed.len() as f64 {
             break;
         }
         introduce(rows, leaves, lists, &listed, round, monitor)?;

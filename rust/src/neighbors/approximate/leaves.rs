@@ -23,6 +23,9 @@ const LEAF: usize = 1024;
 /// Leaves of a tree, at most: their numbers have 16 bits.
 const MOST: usize = 1 << 15;
 
+/// How many points later memory is asked for a row.
+const AHEAD: usize = 12;
+
 /// Below this, one thread goes on alone.
 const ALONE: usize = 1 << 14;
 
@@ -135,17 +138,20 @@ fn split(
 /// How far along a line each point is.
 fn along(rows: &Rows, ids: &[u32], line: &[f32]) -> Vec<(f32, u32)> {
     let chunk = |ids: &[u32]| -> Vec<(f32, u32)> {
+        let (mut row, mut along) = (vec![0.0; rows.dim()], Vec::with_capacity(ids.len()));
         Arch::new().dispatch(
             #[inline(always)]
             || {
-                let mut row = vec![0.0; rows.dim()];
-                let place = |&id: &u32| {
+                for (at, &id) in ids.iter().enumerate() {
+                    if let Some(&later) = ids.get(at + AHEAD) {
+                        rows.soon(later as usize);
+                    }
                     rows.read(id as usize, |axis, v| row[axis] = v);
-                    (dot(&row, line), id)
-                };
-                ids.iter().map(place).collect()
+                    along.push((dot(&row, line), id));
+                }
             },
-        )
+        );
+        along
     };
     if ids.len() < ALONE { chunk(ids) } else { ids.par_chunks(ALONE / 4).flat_map_iter(chunk).collect() }
 }

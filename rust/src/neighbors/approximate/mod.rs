@@ -21,14 +21,16 @@ mod reversed;
 mod rows;
 mod tile;
 
+use std::sync::{Mutex, PoisonError};
+
 use pulp::Arch;
 use rayon::prelude::*;
 
 use self::leaves::Leaves;
 use self::lists::Lists;
 use self::rows::{Frame, Rows};
-use super::blocked::squared_distance;
 use super::Found;
+use super::blocked::squared_distance;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::points::Points;
@@ -78,6 +80,11 @@ impl Target {
         Err(Error::OutOfRange { name: "recall", value: self.recall, needed })
     }
 
+    /// The share of entries that may still be new when rounds end.
+    fn enough(&self) -> f64 {
+        ((1.0 - self.recall) / 2.0).clamp(0.002, 0.03)
+    }
+
     /// Candidates for each neighbour wanted: measured, so that the first attempt is the last on most data.
     fn width(&self, k: usize) -> usize {
         k + if self.recall > 0.99 {
@@ -99,7 +106,7 @@ pub fn nearest(points: &Points, k: usize, target: &Target, monitor: &dyn Monitor
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let search = Search::of(points, k, width.min(n - 1), directions, target.seed, monitor)?;
+        let search = Search::of(points, k, width.min(n - 1), directions, target, monitor)?;
         let exhausted = attempts == ATTEMPTS || width >= n - 1;
         if exhausted || search.recall(&first, monitor)? >= target.recall {
             let asked = if second.is_empty() { &first } else { &second };
@@ -125,9 +132,10 @@ impl<'a> Search<'a> {
         k: usize,
         width: usize,
         directions: usize,
-        seed: u64,
+        target: &Target,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
+        let seed = target.seed;
         let mut rows = Rows::Direct { points: *points, frame: Frame::of(points) };
         if points.dim() > WIDE && directions < points.dim() {
             rows = Rows::Projected {
@@ -137,7 +145,7 @@ impl<'a> Search<'a> {
         }
         let lists = Lists::new(points.len(), width);
         let leaves = Leaves::grow(&rows, &lists, seed, monitor)?;
-        descent::descend(&rows, &leaves, &lists, monitor)?;
+        descent::descend(&rows, &leaves, &lists, target.enough(), monitor)?;
         monitor.progress(STAGE, leaves::TREES + 1, leaves::TREES + 1);
         Ok(Search { points: *points, rows, leaves, lists, k })
     }
@@ -149,7 +157,9 @@ impl<'a> Search<'a> {
         self.lists.read(place, &mut desk.listed);
         self.points.copy_row(self.leaves.point(place as u32), &mut desk.own);
         desk.best.clear();
-        for &other in desk.listed.iter().take(compared) {
+        desk.listed.truncate(compared);
+        desk.listed.iter().for_each(|&other| self.points.soon(self.leaves.point(other)));
+        for &other in &desk.listed {
             let id = self.leaves.point(other);
             self.points.copy_row(id, &mut desk.other);
             desk.best.push((squared_distance(&desk.own, &desk.other), id as u32));
@@ -177,29 +187,33 @@ impl<'a> Search<'a> {
         places
     }
 
+    /// The best of every list. Places are in an order in which near points are near in memory.
     fn found(self, monitor: &dyn Monitor) -> Result<Found> {
-        let (n, k, places) = (self.points.len(), self.k, self.places());
+        let (n, k) = (self.points.len(), self.k);
         let (mut indices, mut distances) = (vec![0; n * k], vec![0.0; n * k]);
-        let chunks = indices.par_chunks_mut(CHUNK * k).zip(distances.par_chunks_mut(CHUNK * k));
-        chunks.zip(places.par_chunks(CHUNK)).try_for_each_init(
+        let chunks = indices.chunks_mut(CHUNK * k).zip(distances.chunks_mut(CHUNK * k));
+        let shelves: Vec<Mutex<(&mut [u32], &mut [f64])>> = chunks.map(Mutex::new).collect();
+        let arch = Arch::new();
+        self.leaves.order().par_chunks(CHUNK).enumerate().try_for_each_init(
             || Desk::new(self.points.dim()),
-            |desk, ((indices, distances), places)| {
+            |desk, (chunk, points)| {
                 monitor.check()?;
-                let rows = indices.chunks_mut(k).zip(distances.chunks_mut(k)).zip(places);
-                Arch::new().dispatch(
-                    #[inline(always)]
-                    || {
-                        for ((indices, distances), &place) in rows {
-                            self.refine(place as usize, desk);
-                            for (s, &(d2, id)) in desk.best.iter().enumerate() {
-                                (indices[s], distances[s]) = (id, d2.sqrt());
-                            }
-                        }
-                    },
-                );
+                for (o, &i) in points.iter().enumerate() {
+                    arch.dispatch(
+                        #[inline(always)]
+                        || self.refine(chunk * CHUNK + o, desk),
+                    );
+                    let i = i as usize;
+                    let mut shelf = shelves[i / CHUNK].lock().unwrap_or_else(PoisonError::into_inner);
+                    for (s, &(d2, id)) in desk.best.iter().enumerate() {
+                        let at = i % CHUNK * k + s;
+                        (shelf.0[at], shelf.1[at]) = (id, d2.sqrt());
+                    }
+                }
                 Ok(())
             },
         )?;
+        drop(shelves);
         Ok(Found { k, indices, distances })
     }
 }

@@ -5,11 +5,12 @@
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis};
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::rows::Rows;
 use crate::error::Result;
-use crate::linalg::symmetric_eigen;
+use crate::linalg::{dot, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::rng::{normal, stream};
 
@@ -64,7 +65,7 @@ fn directions(rows: &Rows, p: usize, seed: u64, monitor: &dyn Monitor) -> Result
     }
     let along = product(sample.view(), basis.view());
     let turn = foremost(&product(along.t(), along.view()), p);
-    orthonormal(&product(basis.view(), turn.view()), monitor)
+    Ok(product(basis.view(), turn.view()))
 }
 
 /// The first `p` eigenvectors, as columns.
@@ -90,19 +91,20 @@ fn orthonormal(columns: &Array2<f32>, monitor: &dyn Monitor) -> Result<Array2<f3
     for column in columns.columns() {
         monitor.check()?;
         let mut own: Vec<f64> = column.iter().map(|&v| f64::from(v)).collect();
-        let before = norm(&own);
-        for other in done.iter().chain(&done) {
-            let along: f64 = own.iter().zip(other).map(|(a, b)| a * b).sum();
-            own.iter_mut().zip(other).for_each(|(a, b)| *a -= along * b);
-        }
-        let left = norm(&own);
+        let before = dot(&own, &own).sqrt();
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for other in done.iter().chain(&done) {
+                    let along = dot(&own, other);
+                    own.iter_mut().zip(other).for_each(|(a, b)| *a -= along * b);
+                }
+            },
+        );
+        let left = dot(&own, &own).sqrt();
         let unit = if left > 1e-6 * before { 1.0 / left } else { 0.0 };
         own.iter_mut().for_each(|v| *v *= unit);
         done.push(own);
     }
     Ok(Array2::from_shape_fn(columns.dim(), |(i, j)| done[j][i] as f32))
-}
-
-fn norm(v: &[f64]) -> f64 {
-    v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }

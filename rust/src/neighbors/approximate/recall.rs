@@ -28,7 +28,7 @@ const BLOCK: usize = 1024;
 const SHARE: f64 = 1e-4;
 const ROUNDING: f64 = 1e-5;
 
-/// Some points, drawn at random; `index` tells samples of one seed apart, which share no point.
+/// Two samples of points drawn at random, which share none.
 pub fn sample(n: usize, sizes: [usize; 2], seed: u64) -> [Vec<u32>; 2] {
     let mut rng = stream(seed, "recall", 0);
     let wanted = (sizes[0] + sizes[1]).min(n);

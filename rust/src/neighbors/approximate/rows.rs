@@ -1,6 +1,7 @@
 //! The points in single precision, as the search compares them: all their coordinates, or their principal ones.
 
-use ndarray::Array2;
+use branches::prefetch_read_data;
+use ndarray::{Array2, ArrayView1};
 
 use crate::points::{Points, Values};
 
@@ -9,6 +10,9 @@ const FAR: f64 = 1e15;
 
 /// Points of which a typical one and a typical spread are found.
 const TYPICAL: usize = 256;
+
+/// Numbers in a line of memory.
+const LINE: usize = 16;
 
 /// What is compared in place of the points.
 pub enum Rows<'a> {
@@ -41,9 +45,8 @@ impl Frame {
             *column.select_nth_unstable_by(taken / 2, f64::total_cmp).1
         };
         let center: Vec<f64> = sample.columns().into_iter().map(|c| median(&mut c.iter().copied())).collect();
-        let mut largest = |row: ndarray::ArrayView1<f64>| {
-            row.iter().zip(&center).fold(0.0f64, |far, (v, c)| far.max((v - c).abs()))
-        };
+        let mut largest =
+            |row: ArrayView1<f64>| row.iter().zip(&center).fold(0.0f64, |far, (v, c)| far.max((v - c).abs()));
         let spreads: Vec<f64> = sample.rows().into_iter().map(&mut largest).collect();
         let spread = median(&mut spreads.into_iter());
         let scale = if spread > 0.0 { (-spread.log2().ceil()).clamp(-500.0, 500.0).exp2() } else { 1.0 };
@@ -93,6 +96,19 @@ impl Rows<'_> {
         norm.sqrt()
     }
 
+    /// Row `i` will be read soon: a hint to memory.
+    #[inline(always)]
+    pub fn soon(&self, i: usize) {
+        match self {
+            Rows::Direct { points, .. } => points.soon(i),
+            Rows::Projected { values, .. } => {
+                if let Some(row) = values.row(i).to_slice() {
+                    row.iter().step_by(LINE).for_each(|v| prefetch_read_data::<_, 0>(v));
+                }
+            }
+        }
+    }
+
     /// Calls `put(axis, entry)` for all coordinates of point `i`.
     #[inline(always)]
     pub fn read(&self, i: usize, mut put: impl FnMut(usize, f32)) {
@@ -100,7 +116,9 @@ impl Rows<'_> {
             Rows::Direct { points, frame } => match points.values() {
                 Values::F32(view) => match view.row(i).to_slice() {
                     Some(row) => row.iter().enumerate().for_each(|(a, &v)| put(a, frame.entry(v.into(), a))),
-                    None => view.row(i).iter().enumerate().for_each(|(a, &v)| put(a, frame.entry(v.into(), a))),
+                    None => {
+                        view.row(i).iter().enumerate().for_each(|(a, &v)| put(a, frame.entry(v.into(), a)))
+                    }
                 },
                 Values::F64(view) => {
                     view.row(i).iter().enumerate().for_each(|(a, &v)| put(a, frame.entry(v, a)));

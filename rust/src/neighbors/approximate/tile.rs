@@ -25,13 +25,14 @@ pub struct Tile {
 
 impl Tile {
     /// Takes points and the limit of each.
-    pub fn load(&mut self, rows: &Rows, members: impl ExactSizeIterator<Item = (usize, f32)>) {
+    pub fn load(&mut self, rows: &Rows, members: impl ExactSizeIterator<Item = (usize, f32)> + Clone) {
         let (dim, len) = (rows.dim(), members.len());
         let room = len.next_multiple_of(LANES);
         (self.dim, self.len) = (dim, len);
         self.values.resize(room * dim, 0.0);
         self.limits.clear();
         self.limits.resize(room, f32::NEG_INFINITY);
+        members.clone().for_each(|(point, _)| rows.soon(point));
         for (at, (point, limit)) in members.enumerate() {
             let group = &mut self.values[at / LANES * LANES * dim..][..LANES * dim];
             let lane = at % LANES;
@@ -119,7 +120,8 @@ fn any_within<S: Simd>(simd: S, d2: &[f32; LANES], limits: &[f32; LANES], limit:
     let (d2, limits, limit) = (S::as_simd_f32s(d2).0, S::as_simd_f32s(limits).0, simd.splat_f32s(limit));
     let mut any = false;
     for (&d2, &own) in d2.iter().zip(limits) {
-        any |= simd.first_true_m32s(simd.less_than_or_equal_f32s(d2, simd.max_f32s(own, limit))) < S::F32_LANES;
+        any |=
+            simd.first_true_m32s(simd.less_than_or_equal_f32s(d2, simd.max_f32s(own, limit))) < S::F32_LANES;
     }
     any
 }
