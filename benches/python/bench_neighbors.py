@@ -211,11 +211,11 @@ def approximations(name, x, target, others, options):
 
 def last_distances(x, asked):
     """The squared distance of the last true neighbour of each point asked about."""
-    norms = np.einsum("ij,ij->i", x, x, dtype=np.float64)
-    truth = []
-    for i in asked:
-        near = np.argpartition(norms - 2.0 * (x @ x[i]).astype(np.float64), K + 50)[: K + 50]
-        truth.append(np.sort(((x[near].astype(np.float64) - x[i]) ** 2).sum(axis=1)[near != i])[K - 1])
+    norms, truth = np.einsum("ij,ij->i", x, x), []
+    for some in np.array_split(asked, 25):
+        for i, products in zip(some, x[some] @ x.T, strict=True):
+            near = np.argpartition(norms - 2 * products, K + 50)[: K + 50]
+            truth.append(np.sort(((x[near].astype(float) - x[i]) ** 2).sum(axis=1)[near != i])[K - 1])
     return np.array(truth)
 
 

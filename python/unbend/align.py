@@ -13,11 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
-from .embed import Refine, SearchMethod, _Embedding
+from .embed import Refine, _Embedding
 from .estimator import check_choice
 from .metrics import faithfulness
 from .metrics.folds import OVERLAPPING
-from .neighbors import DEFAULT_RECALL
+from .neighbors import DEFAULT_RECALL, SearchMethod
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 

@@ -14,8 +14,7 @@ from . import _core, memory
 from ._random import RandomState, seed_from
 from .estimator import Placed, _Estimator, check_choice
 from .metrics import Faithfulness, faithfulness
-from .neighbors import DEFAULT_NEIGHBORS, DEFAULT_RECALL, Neighborhoods, check_method, search
-from .neighbors import Method as SearchMethod
+from .neighbors import DEFAULT_NEIGHBORS, DEFAULT_RECALL, Neighborhoods, SearchMethod, check_method, search
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from . import _core, memory
 from ._random import RandomState, stream
-from .embed import Indices, SearchMethod, _OnGraph, _same
+from .embed import Indices, _OnGraph, _same
 from .estimator import Array, Placed
-from .neighbors import DEFAULT_RECALL, Neighborhoods, _as_radius
+from .neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod, _as_radius
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 from .scaling import Scaled, _mismatch, check_landmarks, draw_landmarks, scale

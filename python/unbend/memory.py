@@ -21,7 +21,7 @@ CANDIDATE, SPARE_CANDIDATES, TILES = 16, 18, 10**7
 """What the search by products holds: bytes of a candidate, how many more than asked for, its tiles."""
 
 LONG, PROJECTED, DIRECTIONS = 1e12, 160, 128
-"""Where n^2 (q + 64) is more than the first, the search may be approximate; of more dimensions than the second it
+"""Where n^2 (q + 64) is more than the first, the search may be approximate; beyond the second dimension it
 then compares so many."""
 
 START_BYTES = 28

@@ -158,7 +158,7 @@ class _Parts:
         return self._dict(value.known, name)
 
     def _neighborhoods(self, value: Neighborhoods, name: str) -> Any:
-        held = {
+        held: dict[str, Any] = {
             "indices": value.indices,
             "n_neighbors": value.n_neighbors,
             "indptr": value._indptr,

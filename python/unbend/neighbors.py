@@ -21,7 +21,7 @@ DEFAULT_NEIGHBORS = 12
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Algorithm = Literal["auto", "kd_tree", "blocked"]
-Method = Literal["auto", "exact", "approximate"]
+SearchMethod = Literal["auto", "exact", "approximate"]
 Metric = Literal["euclidean", "cosine", "precomputed"]
 METHODS = ("auto", "exact", "approximate")
 METRICS = ("euclidean", "cosine", "precomputed")
@@ -271,7 +271,7 @@ def neighborhoods(
     n_neighbors: int | None = None,
     *,
     radius: float | None = None,
-    method: Method = "auto",
+    method: SearchMethod = "auto",
     recall: float = DEFAULT_RECALL,
     metric: Metric = "euclidean",
     algorithm: Algorithm = "auto",

@@ -16,10 +16,10 @@ import numpy as np
 
 from . import _core, memory
 from .bottom import GapWarning, Spectrum, bottom
-from .embed import Indices, SearchMethod, _OnGraph
+from .embed import Indices, _OnGraph
 from .estimator import Array, check_choice
 from .metrics import nieqa_local
-from .neighbors import DEFAULT_RECALL, Neighborhoods
+from .neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 from .reading import gather, read
