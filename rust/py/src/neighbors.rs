@@ -14,6 +14,9 @@ type Parts<'py> = (Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>,
 /// Indices and distances.
 type Answers<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 
+/// Indices, distances, and the share of true neighbours among them where that is not all.
+type Measured<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Option<f64>);
+
 fn parts(py: Python<'_>, knn: Knn) -> Parts<'_> {
     let (indptr, indices) = knn.neighborhoods.into_parts();
     (indptr.map(|p| p.into_pyarray(py)), indices.into_pyarray(py), knn.distances.into_pyarray(py))
@@ -55,7 +58,7 @@ pub fn find_nearest<'py>(
     seed: u64,
     n_jobs: usize,
     progress: Progress,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Option<f64>)> {
+) -> PyResult<Measured<'py>> {
     let (values, target) = (x.values(), Target { recall, seed });
     let method = match method {
         "exact" => Method::Exact,

@@ -11,6 +11,9 @@ const SHELF: usize = 32;
 /// Nobody, infinitely far.
 const EMPTY: u64 = (0x7f80_0000 << 32) | 0xffff_ffff;
 
+/// By what share squared distances of two equally far points may differ, and a little more.
+const ROUNDING: f32 = 1e-4;
+
 /// The bit that says that an entry has been joined.
 const OLD: u64 = 1;
 
@@ -90,11 +93,15 @@ impl Lists {
             .sum()
     }
 
-    /// Writes who is in the list of a place, nearest first.
-    pub fn read(&self, place: usize, into: &mut Vec<u32>) {
+    /// Writes who is in the list of a place, nearest first: the first `first`, and those that are no farther but for
+    /// what single precision rounds.
+    pub fn read(&self, place: usize, first: usize, into: &mut Vec<u32>) {
         let shelf = self.shelves[place / SHELF].lock().unwrap_or_else(PoisonError::into_inner);
         let row = &shelf[place % SHELF * self.width..][..self.width];
+        let d2 = |entry: u64| f32::from_bits((entry >> 32) as u32);
+        let reach = d2(row[first.min(row.len()) - 1]) * (1.0 + ROUNDING);
         into.clear();
-        into.extend(row.iter().take_while(|&&entry| entry | OLD != EMPTY).map(|&entry| (entry as u32) >> 1));
+        let near = row.iter().take_while(|&&entry| entry | OLD != EMPTY && d2(entry) <= reach);
+        into.extend(near.map(|&entry| (entry as u32) >> 1));
     }
 }

@@ -154,10 +154,9 @@ impl<'a> Search<'a> {
     #[inline(always)]
     fn refine(&self, place: usize, desk: &mut Desk) {
         let compared = if self.rows.complete() { self.k + SPARE } else { usize::MAX };
-        self.lists.read(place, &mut desk.listed);
+        self.lists.read(place, compared, &mut desk.listed);
         self.points.copy_row(self.leaves.point(place as u32), &mut desk.own);
         desk.best.clear();
-        desk.listed.truncate(compared);
         desk.listed.iter().for_each(|&other| self.points.soon(self.leaves.point(other)));
         for &other in &desk.listed {
             let id = self.leaves.point(other);

@@ -24,6 +24,9 @@ const TOGETHER: usize = 256;
 /// Points looked at together.
 const BLOCK: usize = 1024;
 
+/// Squared distances that differ by a smaller share tie: they are rounded.
+const TIE: f64 = 1e-12;
+
 /// What distances in single precision may be wrong by, as a share of their size and of that of the coordinates.
 const SHARE: f64 = 1e-4;
 const ROUNDING: f64 = 1e-5;
@@ -72,7 +75,7 @@ fn right_ones(found: &[f64], mut near: Vec<f64>) -> usize {
         return k; // nothing nearer has been missed
     }
     let truth = *near.select_nth_unstable_by(k - 1, f64::total_cmp).1;
-    found.iter().filter(|&&d2| d2 <= truth).count()
+    found.iter().filter(|&&d2| d2 <= truth * (1.0 + TIE)).count()
 }
 
 /// The squared distances of others from each point asked about, up to the last found.
