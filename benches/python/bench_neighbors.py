@@ -2,21 +2,33 @@
 
     pip install -r benches/python/requirements.txt
     python benches/python/bench_neighbors.py            # --quick: small data, seconds
+    python benches/python/bench_neighbors.py --approximate --mnist mnist_70k.npz
 
 Each package is given the same array, asked for one neighbour more if it lists the point itself, and runs on
 the same number of threads. Ratios below 1 mean that unbend is faster. kd-trees are compared in 3 dimensions,
 exhaustive searches in 50, 256 and 784. Wide data are float32, which is all that faiss takes, so that nobody
 converts; the last column shows how many lists have the members that unbend, exact in double precision, finds.
+
+With --approximate, searches that may miss some neighbours are compared instead: their recall is that of
+1,000 points drawn at random, of which all true neighbours are known. pynndescent is compiled before;
+hnswlib gets the first settings of a list, from quick to thorough, that reach the recall. The images of
+MNIST (an .npz with 70,000 rows X) are read from a file; surfaces of ten dimensions, with noise, are made.
+--exact adds an exhaustive search beside that of faiss, --fits what PSA and GP take and reach beside the
+search alone, --memory the peak beside the size of the input, each measured in a process of its own.
 """
 
 import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import unbend as ub
-from timing import interleaved, machine, row, spread, use_threads
+from timing import interleaved, machine, peak_memory, row, spread, use_threads
 
 K = 12
-PACKAGES = ("unbend", "numpy", "scipy", "scikit-learn", "pykdtree", "faiss-cpu")
+PACKAGES = ("unbend", "numpy", "scipy", "scikit-learn", "pykdtree", "faiss-cpu", "pynndescent", "hnswlib")
 
 
 def main():
@@ -24,9 +36,19 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small data: does everything run?")
+    parser.add_argument("--approximate", action="store_true", help="searches that may miss some neighbours")
+    parser.add_argument("--mnist", type=Path, help="the images of MNIST, an .npz with X")
+    parser.add_argument("--exact", action="store_true", help="and an exhaustive search of these")
+    parser.add_argument("--fits", action="store_true", help="and fits of PSA and GP to these")
+    parser.add_argument("--memory", action="store_true", help="the peak memory on 1,000,000 x 50")
+    parser.add_argument("--peak", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.peak:
+        return print(peak_of_one(options))
     use_threads(options.threads)
     print(machine(options.threads, PACKAGES))
+    if options.approximate:
+        return approximate(options)
     narrow, wide = peers([PyKDTree, SciPyTree]), peers([ScikitLearnBrute, FaissFlat])
     row("data", "n", "q", "package", "best, s", "unbend / package", "in one round", "lists that agree")
     row("---", "--:", "--:", "---", "--:", "--:", "---", "--:")
@@ -93,6 +115,168 @@ class FaissFlat:
         index = self.faiss.IndexFlatL2(x.shape[1])
         index.add(x)
         return index.search(x, k + 1)[::-1]
+
+
+class PyNNDescent:
+    name = "pynndescent"
+    settings = ({"n_neighbors": K + 1}, {"n_neighbors": 16}, {"n_neighbors": 20}, {"n_neighbors": 30})
+
+    def __init__(self):
+        here = sys.path.pop(0)  # the file coverage.py in it is not the package that numba looks for
+        try:
+            from pynndescent import NNDescent
+        finally:
+            sys.path.insert(0, here)
+        self.descent = NNDescent
+        # compiled once, for both ways through its code
+        for n in (1_000, 10_000):
+            self(uniform(n, 20), 2, n_neighbors=K + 1)
+
+    def __call__(self, x, threads, **settings):
+        return self.descent(x, n_jobs=threads, random_state=0, **settings).neighbor_graph[0]
+
+
+class Hnswlib:
+    name = "hnswlib"
+    settings = tuple(
+        {"M": m, "ef_construction": ef, "ef": ef}
+        for m, ef in ((6, 30), (8, 30), (8, 40), (8, 50), (12, 60), (16, 100), (24, 200))
+    )
+
+    def __init__(self):
+        import hnswlib
+
+        self.library = hnswlib
+
+    def __call__(self, x, threads, M, ef_construction, ef):
+        index = self.library.Index("l2", x.shape[1])
+        index.init_index(len(x), M=M, ef_construction=ef_construction)
+        index.set_num_threads(threads)
+        index.add_items(x)
+        index.set_ef(ef)
+        return index.knn_query(x, K + 1)[0]
+
+
+def approximate(options):
+    others = peers([PyNNDescent, Hnswlib])
+    row("data", "n", "q", "package", "best, s", "unbend / package", "in one round", "recall", "settings")
+    row("---", "--:", "--:", "---", "--:", "--:", "---", "--:", "---")
+    if options.mnist is not None:
+        x = np.load(options.mnist)["X"].reshape(-1, 784).astype(np.float32)
+        x = x[:3_000] if options.quick else x
+        approximations("MNIST", x, 0.98, others, options)
+    for q in (50, 16):
+        n = 20_000 if options.quick else 1_000_000
+        approximations("surface of 10 dimensions", noisy_surface(n, q), 0.95, others, options)
+    if options.mnist is not None and options.fits:
+        fits(x, options)
+    if options.memory:
+        peaks(options)
+
+
+def approximations(name, x, target, others, options):
+    asked = np.random.default_rng(0).choice(len(x), min(1_000, len(x)), replace=False)
+    truth = last_distances(x, asked)
+    found = {}
+
+    def ours():
+        nb = found["unbend"] = ub.neighborhoods(
+            x, K, method="approximate", recall=target, n_jobs=options.threads
+        )
+        return nb
+
+    works, chosen = {"unbend": ours}, {}
+    for peer in others:
+        for settings in peer.settings:
+            reached = recall_of(x, peer(x, options.threads, **settings), asked, truth)
+            if reached >= target:
+                break
+        chosen[peer.name] = (settings, reached)
+        works[peer.name] = lambda peer=peer, settings=settings: peer(x, options.threads, **settings)
+    if options.exact:
+        works["unbend, exact"] = lambda: ub.neighborhoods(x, K, method="exact", n_jobs=options.threads)
+        flat = attempt(FaissFlat)
+        if flat is not None:
+            works[flat.name] = lambda: flat(x, K, options.threads)
+    seconds = interleaved(works, options.repeats)
+    nb = found["unbend"]
+    reached = recall_of(x, nb.indices.reshape(len(x), K), asked, truth)
+    label = f"recall = {target}, told {nb.recall_:.4f}"
+    row(name, *x.shape, "unbend", f"{seconds['unbend'].min():.3f}", "1", "", f"{reached:.4f}", label)
+    for other in works:
+        if other == "unbend":
+            continue
+        settings, reached = chosen.get(other, ("", 1.0))
+        ours = seconds["unbend, exact" if other == "faiss IndexFlatL2" else "unbend"]
+        cells = (f"{seconds[other].min():.3f}", spread(ours, seconds[other]), f"{reached:.4f}", settings)
+        row("", "", "", other, *cells)
+
+
+def last_distances(x, asked):
+    """The squared distance of the last true neighbour of each point asked about."""
+    norms, truth = np.einsum("ij,ij->i", x, x), []
+    for some in np.array_split(asked, 25):
+        for i, products in zip(some, x[some] @ x.T, strict=True):
+            near = np.argpartition(norms - 2 * products, K + 50)[: K + 50]
+            truth.append(np.sort(((x[near].astype(float) - x[i]) ** 2).sum(axis=1)[near != i])[K - 1])
+    return np.array(truth)
+
+
+def recall_of(x, found, asked, truth):
+    """The share of neighbours found that are no farther than the last true one."""
+    right = 0
+    for i, last in zip(asked, truth, strict=True):
+        others = found[i][found[i] != i][:K]
+        right += (((x[others].astype(np.float64) - x[i]) ** 2).sum(axis=1) <= last * (1 + 1e-12)).sum()
+    return right / (K * len(asked))
+
+
+def fits(x, options):
+    """What follows the search, and what an approximate one does to the result."""
+    print()
+    row("algorithm", "search, s", "whole fit, s", "fit / search", "R_N", "R_N / exact")
+    row("---", "--:", "--:", "--:", "--:", "--:")
+    exact = ub.neighborhoods(x, K, method="exact", n_jobs=options.threads)
+    for kind in (ub.ProcrustesAlignment, ub.GreedyProcrustes):
+
+        def model(**settings):
+            return kind(10, K, random_state=0, n_jobs=options.threads, **settings)  # noqa: B023
+
+        start = time.perf_counter()
+        fitted = model(neighbors_method="approximate").fit(x)
+        whole = time.perf_counter() - start
+        search = fitted.timings_["neighbours"]
+        r_n = fitted.faithfulness_.r_n
+        ratio = r_n / model().fit(x, neighborhoods=exact).faithfulness_.r_n
+        cells = (f"{search:.2f}", f"{whole:.2f}", f"{whole / search:.2f}", f"{r_n:.5f}", f"{ratio:.4f}")
+        row(kind.__name__, *cells)
+        stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in fitted.timings_.items())
+        print(f"<!-- {stages} -->", flush=True)
+
+
+def peaks(options):
+    command = [sys.executable, __file__, "--peak", "--threads", str(options.threads)]
+    command += ["--quick"] if options.quick else []
+    print("\npeak / input, the input itself counted:", subprocess.check_output(command, text=True).strip())
+
+
+def peak_of_one(options):
+    x = noisy_surface(20_000 if options.quick else 1_000_000, 50)
+    before = peak_memory()
+    ub.neighborhoods(x, K, method="approximate", recall=0.95, n_jobs=options.threads)
+    return f"{(peak_memory() - before + x.nbytes) / x.nbytes:.2f}"
+
+
+def noisy_surface(n, q):
+    """A surface of ten dimensions, curved into q, with noise."""
+    rng = np.random.default_rng(0)
+    waves, phases = rng.normal(size=(10, q)).astype(np.float32), rng.uniform(0, 2 * np.pi, q)
+    x = np.empty((n, q), dtype=np.float32)
+    for start in range(0, n, 10_000):
+        block = rng.random((min(10_000, n - start), 10), dtype=np.float32) @ waves
+        x[start : start + 10_000] = np.cos(np.pi / 2 * block + phases)
+        x[start : start + 10_000] += 0.05 * rng.standard_normal((len(block), q), dtype=np.float32)
+    return x
 
 
 def peers(kinds):

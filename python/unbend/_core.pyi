@@ -239,6 +239,15 @@ def bottom(
 def nearest(
     x: _Matrix, k: int, method: str, n_jobs: int, progress: _Progress | None = None
 ) -> tuple[_Pointer | None, _Indices, _Array]: ...
+def find_nearest(
+    x: _Matrix,
+    k: int,
+    method: str,
+    recall: float,
+    seed: int,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> tuple[_Indices, _Array, float | None]: ...
 def query(
     x: _Matrix, new: _Matrix, k: int, method: str, n_jobs: int, progress: _Progress | None = None
 ) -> tuple[_Indices, _Array]: ...

@@ -17,6 +17,7 @@ from .embed import Refine, _Embedding
 from .estimator import check_choice
 from .metrics import faithfulness
 from .metrics.folds import OVERLAPPING
+from .neighbors import DEFAULT_RECALL, SearchMethod
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
@@ -108,6 +109,10 @@ class ProcrustesAlignment(_Embedding):
         The most steps of the refinement.
     refine_tol : float, default 1e-3
         A step of it that lowers the objective by less than this share is the last.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -192,6 +197,8 @@ class ProcrustesAlignment(_Embedding):
         objective: Literal["R_N", "R"] = "R_N",
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -210,6 +217,8 @@ class ProcrustesAlignment(_Embedding):
         self.objective = objective
         self.refine_max_iter = refine_max_iter
         self.refine_tol = refine_tol
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs

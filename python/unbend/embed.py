@@ -14,7 +14,7 @@ from . import _core, memory
 from ._random import RandomState, seed_from
 from .estimator import Placed, _Estimator, check_choice
 from .metrics import Faithfulness, faithfulness
-from .neighbors import DEFAULT_NEIGHBORS, Neighborhoods
+from .neighbors import DEFAULT_NEIGHBORS, DEFAULT_RECALL, Neighborhoods, SearchMethod, check_method, search
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
@@ -67,6 +67,8 @@ class _OnGraph(_Estimator):
     # Parameters, set by the constructor of each algorithm.
     n_components: int
     n_neighbors: int | None
+    neighbors_method: SearchMethod
+    neighbors_recall: float
     disconnected: Literal["separate", "error"]
     random_state: RandomState
     n_jobs: int | None
@@ -169,6 +171,7 @@ class _OnGraph(_Estimator):
         super()._check_parameters()
         if self.n_neighbors is not None:
             as_count(self.n_neighbors, "n_neighbors")
+        check_method(self.neighbors_method, self.neighbors_recall, "neighbors_")
         check_choice(self.disconnected, "disconnected", DISCONNECTED)
 
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
@@ -215,11 +218,10 @@ class _OnGraph(_Estimator):
         return k
 
     def _search(self, x: Matrix, k: int, watch: Watch) -> Neighborhoods:
+        method, recall = self.neighbors_method, self.neighbors_recall
         with watch.stage("neighbours", len(x)):
-            _, indices, distances = _core.nearest(
-                x, k, "auto", thread_count(self.n_jobs), progress=watch.progress
-            )
-        return Neighborhoods(indices, n_neighbors=k, distances=distances, _found_here=True)
+            found = search(x, k, method, recall, 0, self.n_jobs, progress=watch.progress)
+        return found
 
     def _check_connected(self) -> None:
         self.component_labels_ = self.neighborhoods_.component_labels
@@ -437,6 +439,10 @@ class GreedyProcrustes(_Embedding):
         The most steps of the refinement.
     refine_tol : float, default 1e-3
         A step of it that lowers the objective by less than this share is the last.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -509,6 +515,8 @@ class GreedyProcrustes(_Embedding):
         objective: Literal["R_N", "R"] = "R_N",
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -526,6 +534,8 @@ class GreedyProcrustes(_Embedding):
         self.objective = objective
         self.refine_max_iter = refine_max_iter
         self.refine_tol = refine_tol
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -12,7 +12,7 @@ from . import _core, memory
 from ._random import RandomState, stream
 from .embed import Indices, _OnGraph, _same
 from .estimator import Array, Placed
-from .neighbors import Neighborhoods, _as_radius
+from .neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod, _as_radius
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 from .scaling import Scaled, _mismatch, check_landmarks, draw_landmarks, scale
@@ -55,6 +55,10 @@ class Isomap(_OnGraph):
         Whether to divide every edge by sqrt(M(i) M(j)), M(i) being the mean distance of the neighbours of i
         (de Silva & Tenenbaum 2003): recovers surfaces that were stretched unevenly, but evenly in all
         directions, if they were sampled evenly before. The embedding has no unit then.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -144,6 +148,8 @@ class Isomap(_OnGraph):
         radius: float | None = None,
         n_landmarks: int | Literal["auto"] | None = None,
         conformal: bool = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -156,6 +162,8 @@ class Isomap(_OnGraph):
         self.radius = radius
         self.n_landmarks = n_landmarks
         self.conformal = conformal
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -225,7 +233,9 @@ class Isomap(_OnGraph):
             indptr, indices, distances = _core.within(
                 x, float(self.radius), "auto", thread_count(self.n_jobs), progress=watch.progress
             )
-        return Neighborhoods(indices, indptr=indptr, distances=distances, _found_here=True)
+        return Neighborhoods(
+            indices, indptr=indptr, distances=distances, method="exact", recall=1.0, _found_here=True
+        )
 
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
         n, labels = len(x), self.component_labels_

@@ -20,6 +20,10 @@ NARROW, WIDE = 4, 16
 CANDIDATE, SPARE_CANDIDATES, TILES = 16, 18, 10**7
 """What the search by products holds: bytes of a candidate, how many more than asked for, its tiles."""
 
+LONG, PROJECTED, DIRECTIONS = 1e12, 160, 128
+"""Where n^2 (q + 64) is more than the first, the search may be approximate; beyond the second dimension it
+then compares so many."""
+
 START_BYTES = 28
 """What one greedy start keeps for each point besides its embedding and frames: its queue and its counts."""
 
@@ -186,8 +190,10 @@ class Plan(Stages):
     def _neighbours(self) -> dict[str, int]:
         k = self.k
         candidates = CANDIDATE * (k + SPARE_CANDIDATES) * self.n + TILES if self.q > NARROW else 0
+        along = self.q > PROJECTED and self.n**2 * (self.q + 64) > LONG
         return {
             "candidates": candidates,
+            "points along directions": SINGLE * self.n * DIRECTIONS if along else 0,
             "all neighbours": self._lists(k),
             "points in the tree": 0 if self.q > WIDE else SEARCH_COPIES * self.n * self.q * self.itemsize,
             "order in the tree": INDEX * self.n,

@@ -158,12 +158,14 @@ class _Parts:
         return self._dict(value.known, name)
 
     def _neighborhoods(self, value: Neighborhoods, name: str) -> Any:
-        held = {
+        held: dict[str, Any] = {
             "indices": value.indices,
             "n_neighbors": value.n_neighbors,
             "indptr": value._indptr,
             "distances": value.distances,
         }
+        if value.method == "approximate":
+            held |= {"method": value.method, "recall": value.recall_}
         return {"$Neighborhoods": self._dict(held, name)}
 
     def _sparse(self, value: csr_array, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .points import as_count, as_points, thread_count
+from .points import Matrix, as_count, as_points, thread_count
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -20,6 +21,12 @@ DEFAULT_NEIGHBORS = 12
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Algorithm = Literal["auto", "kd_tree", "blocked"]
+SearchMethod = Literal["auto", "exact", "approximate"]
+Metric = Literal["euclidean", "cosine", "precomputed"]
+METHODS = ("auto", "exact", "approximate")
+METRICS = ("euclidean", "cosine", "precomputed")
+DEFAULT_RECALL = 0.98
+ROWS_AT_ONCE = 4096
 _SEARCH = {"auto": "auto", "kd_tree": "tree", "blocked": "blocked"}
 
 
@@ -40,6 +47,13 @@ class Neighborhoods:
         How far each neighbour is, if that is known.
     n_neighbors : int or None
         The size of every neighbourhood, or None if sizes differ.
+    method : {"exact", "approximate"} or None
+        How they were found; None if another tool found them.
+    recall_ : float or None
+        The share of the true neighbours among those listed: 1 if the search was exact, measured for a random
+        sample of points if it was not, None if another tool found them.
+    seconds : float or None
+        How long the search took, if it was ours.
 
     Examples
     --------
@@ -52,6 +66,9 @@ class Neighborhoods:
     n_neighbors: int | None
     indices: npt.NDArray[np.uint32]
     distances: npt.NDArray[np.float64] | None
+    method: Literal["exact", "approximate"] | None
+    recall_: float | None
+    seconds: float | None
 
     def __init__(
         self,
@@ -60,6 +77,9 @@ class Neighborhoods:
         n_neighbors: int | None = None,
         indptr: npt.NDArray[np.int64] | None = None,
         distances: npt.NDArray[np.float64] | None = None,
+        method: Literal["exact", "approximate"] | None = None,
+        recall: float | None = None,
+        seconds: float | None = None,
         _found_here: bool = False,
     ) -> None:
         if distances is not None and len(distances) != len(indices):
@@ -68,6 +88,7 @@ class Neighborhoods:
         self.indices = _read_only(indices)
         self._indptr = None if indptr is None else _read_only(indptr)
         self.distances = None if distances is None else _read_only(distances)
+        self.method, self.recall_, self.seconds = method, recall, seconds
         self._found_here = _found_here
         if not _found_here:
             _core.check_graph(self._graph)
@@ -250,21 +271,38 @@ def neighborhoods(
     n_neighbors: int | None = None,
     *,
     radius: float | None = None,
+    method: SearchMethod = "auto",
+    recall: float = DEFAULT_RECALL,
+    metric: Metric = "euclidean",
     algorithm: Algorithm = "auto",
+    random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """Find the exact neighbours of every point.
+    """Find the neighbours of every point.
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The points. float32 and float64 arrays are used where they lie, whatever their strides.
+    X : array-like of shape (n, q), or (n, n) if precomputed
+        The points. float32 and float64 arrays are used where they lie, whatever their strides,
+        memory-mapped ones among them; what is chunked (Zarr, HDF5) is read in blocks.
     n_neighbors : int, default 12
         How many *other* points each neighbourhood holds. Ties in distance go to the lower index.
     radius : float, optional
-        Instead of a number: all others at this distance or less.
+        Instead of a number: all others at this distance or less. The search is exact.
+    method : {"auto", "exact", "approximate"}
+        Whether neighbours must be the nearest for sure. "auto" is exact unless that takes long: where no tree
+        helps, and n^2 (q + 64) is above 1e12, which are some seconds.
+    recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find. It goes on until that is
+        reached for a sample of points, four attempts at most; `recall_` of the result is measured for others.
+    metric : {"euclidean", "cosine", "precomputed"}
+        "cosine" is 1 less the cosine of the angle between two points. "precomputed": X holds the distances
+        between all points, or is a sparse graph of distances (see :meth:`Neighborhoods.from_graph`).
     algorithm : {"auto", "kd_tree", "blocked"}
-        How to search; the result is the same. "kd_tree" takes at most 16 dimensions.
+        How an exact search goes; the result is the same. "kd_tree" takes at most 16 dimensions. Another than
+        "auto" makes the search exact.
+    random_state : int, default 0
+        The seed of an approximate search.
     n_jobs : int, optional
         Number of threads; all by default. The result is the same for any number.
 
@@ -275,38 +313,163 @@ def neighborhoods(
     Raises
     ------
     ValueError
-        If an entry is not finite, or there are not more than `n_neighbors` points.
+        If an entry is not finite, there are not more than `n_neighbors` points, or a point without
+        direction is to be compared by angles.
 
     Examples
     --------
-    >>> import unbend as ub
+    >>> import numpy as np, unbend as ub
     >>> X, _ = ub.datasets.swiss_roll(1000, random_state=0)
     >>> ub.neighborhoods(X, n_neighbors=12)
     <Neighborhoods: 1000 points, 12 neighbours each>
+    >>> wide = np.random.default_rng(0).normal(size=(2000, 4)) @ np.random.default_rng(1).normal(size=(4, 60))
+    >>> nb = ub.neighborhoods(wide, n_neighbors=12, method="approximate", recall=0.95)
+    >>> nb.method, nb.recall_ >= 0.95
+    ('approximate', True)
     """
-    points = as_points(X)
+    _check_choices(method, recall, metric, algorithm)
+    if radius is not None and n_neighbors is not None:
+        raise ValueError(f"give n_neighbors = {n_neighbors} or radius = {radius}, not both")
+    start = time.perf_counter()
+    k = DEFAULT_NEIGHBORS if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
+    if metric == "precomputed":
+        found = _from_distances(X, k, radius)
+    else:
+        points = as_points(X) if metric == "euclidean" else _directions(as_points(X))
+        far = None if radius is None else _as_radius(radius)
+        if metric == "cosine" and far is not None:
+            far = (2.0 * far) ** 0.5
+        if far is not None or algorithm != "auto":
+            found = _exactly(points, k, far, algorithm, thread_count(n_jobs))
+        else:
+            found = search(points, k, method, recall, as_count(random_state, "random_state", 0), n_jobs)
+    if metric == "cosine" and found.distances is not None:
+        found.distances = _read_only(found.distances**2 / 2)
+    found.seconds = time.perf_counter() - start
+    return found
+
+
+def _check_choices(method: str, recall: float, metric: str, algorithm: str) -> None:
     if algorithm not in _SEARCH:
         raise ValueError(f"algorithm = {algorithm!r} is unknown: use 'auto', 'kd_tree' or 'blocked'")
-    search, threads = _SEARCH[algorithm], thread_count(n_jobs)
-    if radius is not None:
-        if n_neighbors is not None:
-            raise ValueError(f"give n_neighbors = {n_neighbors} or radius = {radius}, not both")
-        indptr, indices, distances = _core.within(points, _as_radius(radius), search, threads)
-        return _made(indices, None, indptr, distances)
-    k = DEFAULT_NEIGHBORS if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
-    _, indices, distances = _core.nearest(points, k, search, threads)
-    return _made(indices, k, None, distances)
+    if metric not in METRICS:
+        raise ValueError(f"metric = {metric!r} is unknown: use 'euclidean', 'cosine' or 'precomputed'")
+    check_method(method, recall)
+    if algorithm != "auto" and method == "approximate":
+        raise ValueError(f"algorithm = {algorithm!r} is exact: it does not go with method = 'approximate'")
 
 
-def _made(
-    indices: npt.NDArray[np.uint32],
-    n_neighbors: int | None,
-    indptr: npt.NDArray[np.int64] | None,
-    distances: npt.NDArray[np.float64],
+def check_method(method: str, recall: float, prefix: str = "") -> None:
+    """Refuse what is no method, or no share."""
+    if method not in METHODS:
+        raise ValueError(f"{prefix}method = {method!r} is unknown: use 'auto', 'exact' or 'approximate'")
+    if isinstance(recall, bool | str) or not 0 < recall <= 1:
+        raise ValueError(f"{prefix}recall = {recall!r} is out of range: it must be above 0 and at most 1")
+
+
+def search(
+    points: Matrix,
+    k: int,
+    method: str,
+    recall: float,
+    seed: int,
+    n_jobs: int | None,
+    progress: Any = None,
 ) -> Neighborhoods:
-    return Neighborhoods(
-        indices, n_neighbors=n_neighbors, indptr=indptr, distances=distances, _found_here=True
+    """Return the `k` nearest of every point, exactly or nearly."""
+    indices, distances, share = _core.find_nearest(
+        points, k, method, float(recall), seed, thread_count(n_jobs), progress=progress
     )
+    return Neighborhoods(
+        indices,
+        n_neighbors=k,
+        distances=distances,
+        method="exact" if share is None else "approximate",
+        recall=1.0 if share is None else share,
+        _found_here=True,
+    )
+
+
+def _exactly(
+    points: Matrix, k: int, radius: float | None, algorithm: Algorithm, threads: int
+) -> Neighborhoods:
+    indptr: npt.NDArray[np.int64] | None
+    if radius is None:
+        indptr, indices, distances = _core.nearest(points, k, _SEARCH[algorithm], threads)
+    else:
+        indptr, indices, distances = _core.within(points, radius, _SEARCH[algorithm], threads)
+    return Neighborhoods(
+        indices,
+        n_neighbors=k if radius is None else None,
+        indptr=None if radius is None else indptr,
+        distances=distances,
+        method="exact",
+        recall=1.0,
+        _found_here=True,
+    )
+
+
+def _directions(points: Matrix) -> Matrix:
+    """Return the points at length 1. A point at length 0 has no direction."""
+    directions = np.empty_like(points, order="C")
+    for start in range(0, len(points), ROWS_AT_ONCE):
+        block = points[start : start + ROWS_AT_ONCE].astype(np.float64)
+        largest = np.abs(block).max(axis=1, keepdims=True, initial=0.0)
+        if not largest.all():
+            point = start + int(np.flatnonzero(largest == 0)[0])
+            raise ValueError(
+                f"point {point} is zero: it has no direction, so metric = 'cosine' has no meaning"
+            )
+        block /= largest  # so that no square overflows, or vanishes
+        directions[start : start + ROWS_AT_ONCE] = block / np.linalg.norm(block, axis=1, keepdims=True)
+    return directions
+
+
+def _from_distances(X: Any, k: int, radius: float | None) -> Neighborhoods:
+    """Return neighbours by distances that are known."""
+    if hasattr(X, "tocsr"):
+        graph = Neighborhoods.from_graph(X)
+        return _nearest(graph, k) if radius is None else _nearer(graph, _as_radius(radius))
+    distances = np.asarray(X)
+    if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
+        raise ValueError(f"X has shape {distances.shape}: precomputed distances are a square matrix")
+    n = len(distances)
+    if radius is None and n <= k:
+        raise ValueError(f"n_neighbors = {k} needs at least {k + 1} points, got {n}")
+    lengths = _as_lengths(distances, (n, n)).copy()
+    np.fill_diagonal(lengths, np.inf)
+    order = np.argsort(lengths, axis=1, kind="stable")
+    sorted_lengths = np.take_along_axis(lengths, order, axis=1)
+    if radius is None:
+        indices, far = order[:, :k].astype(np.uint32).ravel(), sorted_lengths[:, :k].ravel()
+        return Neighborhoods(indices, n_neighbors=k, distances=far, method="exact", recall=1.0)
+    near = sorted_lengths <= _as_radius(radius)
+    indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
+    return Neighborhoods(
+        order[near].astype(np.uint32),
+        indptr=indptr,
+        distances=sorted_lengths[near],
+        method="exact",
+        recall=1.0,
+    )
+
+
+def _nearest(graph: Neighborhoods, k: int) -> Neighborhoods:
+    """Return the first `k` of each list of a graph."""
+    if graph.sizes.min() < k:
+        point = int(graph.sizes.argmin())
+        few = int(graph.sizes.min())
+        raise ValueError(f"point {point} has {few} neighbours in the graph: n_neighbors = {k} needs as many")
+    places = (graph.indptr[:-1, None] + np.arange(k)).ravel()
+    return Neighborhoods(graph.indices[places], n_neighbors=k, distances=np.asarray(graph.distances)[places])
+
+
+def _nearer(graph: Neighborhoods, radius: float) -> Neighborhoods:
+    """Return what of a graph is within a radius."""
+    distances = np.asarray(graph.distances)
+    near = distances <= radius
+    ends = np.concatenate([[0], np.cumsum(near)])[graph.indptr].astype(np.int64)
+    return Neighborhoods(graph.indices[near], indptr=ends, distances=distances[near])
 
 
 def resolve(

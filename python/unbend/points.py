@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,11 @@ MOST_THREADS = 256
 # The core refuses what is larger: sums of squares could overflow.
 LARGEST = 1e150
 
+# Points that are converted are held in memory up to this size, beyond it in a file that is mapped; they are
+# read in blocks of the other size.
+IN_MEMORY = 2**31
+BLOCK_BYTES = 2**25
+
 Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
 
@@ -24,7 +30,8 @@ def as_points(array: Any, name: str = "X") -> Matrix:
 
     float32 and float64 stay what they are, with any strides, memory-mapped or read-only. Integers and
     halves of at most 16 bits become float32, which holds them exactly; everything else numeric becomes
-    float64.
+    float64. What is chunked, as arrays of Zarr and HDF5 are, is read in blocks. Where more than 2 GiB are
+    converted or read, they are held in a temporary file, mapped into memory, that vanishes with them.
 
     Parameters
     ----------
@@ -47,6 +54,8 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     """
     if hasattr(array, "toarray") and hasattr(array, "nnz"):
         raise TypeError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
+    if _is_chunked(array):
+        return _converted(array, name)
     array = _as_array(array, name)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}: it must have two dimensions, one point a row")
@@ -55,12 +64,38 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise ValueError(f"{name} has {int(array.mask.sum())} masked entries: fill or drop them first")
     if array.dtype not in (np.float32, np.float64):
-        with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused by name
-            array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
+        array = _converted(array, name)
     array = np.asarray(array)
     if not array.dtype.isnative or not array.flags.aligned:
         array = array.astype(array.dtype.newbyteorder("="))
     return array if _core.is_matrix(array) else np.ascontiguousarray(array)
+
+
+def _is_chunked(array: Any) -> bool:
+    known = all(hasattr(array, name) for name in ("chunks", "shape", "dtype", "__getitem__"))
+    return known and not isinstance(array, np.ndarray) and len(array.shape) == 2 and 0 not in array.shape
+
+
+def _converted(array: Any, name: str) -> Matrix:
+    """Return the numbers as the core takes them, read and converted block by block."""
+    dtype = np.dtype(array.dtype)
+    if dtype.kind not in "fiub":
+        raise ValueError(f"{name} has dtype {dtype}: it must hold real numbers")
+    if dtype.kind != "f" or dtype.itemsize not in (4, 8):
+        dtype = np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
+    made = _room(tuple(array.shape), dtype.newbyteorder("="))
+    rows = max(1, BLOCK_BYTES // max(1, made[:1].nbytes))
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused by name
+        for start in range(0, len(made), rows):
+            made[start : start + rows] = np.asarray(array[start : start + rows])
+    return made
+
+
+def _room(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Matrix:
+    if int(np.prod(shape)) * dtype.itemsize <= IN_MEMORY:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile() as file:  # the mapping keeps what the file held
+        return np.memmap(file, dtype, "w+", shape=shape)
 
 
 def _as_array(array: Any, name: str) -> npt.NDArray[Any]:

@@ -19,7 +19,7 @@ from .bottom import GapWarning, Spectrum, bottom
 from .embed import Indices, _OnGraph
 from .estimator import Array, check_choice
 from .metrics import faithfulness, nieqa_local
-from .neighbors import Neighborhoods
+from .neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 from .reading import gather, read
@@ -293,6 +293,10 @@ class LocallyLinearEmbedding(_Normalized):
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
         :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
         :class:`CollapsedWarning` says so, and nothing is refined.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -350,6 +354,8 @@ class LocallyLinearEmbedding(_Normalized):
         weights: Literal["tikhonov", "ldr", "convex"] = "tikhonov",
         reg: float = 1e-3,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -361,6 +367,8 @@ class LocallyLinearEmbedding(_Normalized):
         self.weights = weights
         self.reg = reg
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -407,6 +415,10 @@ class ModifiedLLE(_Normalized):
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
         :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
         :class:`CollapsedWarning` says so, and nothing is refined.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -464,6 +476,8 @@ class ModifiedLLE(_Normalized):
         *,
         reg: float = 1e-3,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -474,6 +488,8 @@ class ModifiedLLE(_Normalized):
         self.n_neighbors = n_neighbors
         self.reg = reg
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -518,6 +534,10 @@ class LTSA(_Normalized):
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
         :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
         :class:`CollapsedWarning` says so, and nothing is refined.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -575,6 +595,8 @@ class LTSA(_Normalized):
         *,
         include_self: bool = True,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -585,6 +607,8 @@ class LTSA(_Normalized):
         self.n_neighbors = n_neighbors
         self.include_self = include_self
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -630,6 +654,10 @@ class HessianLLE(_Normalized):
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
         :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
         :class:`CollapsedWarning` says so, and nothing is refined.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -687,6 +715,8 @@ class HessianLLE(_Normalized):
         *,
         include_self: bool = True,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -697,6 +727,8 @@ class HessianLLE(_Normalized):
         self.n_neighbors = n_neighbors
         self.include_self = include_self
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -743,6 +775,10 @@ class LaplacianEigenmaps(_Normalized):
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
         :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
         :class:`CollapsedWarning` says so, and nothing is refined.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -803,6 +839,8 @@ class LaplacianEigenmaps(_Normalized):
         kernel: Literal["window", "heat"] = "window",
         eps: float | None = None,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -814,6 +852,8 @@ class LaplacianEigenmaps(_Normalized):
         self.kernel = kernel
         self.eps = eps
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -866,6 +906,10 @@ class DiffusionMaps(_Normalized):
         which gives the embedding the unit and the proportions of the data ("linear"), and then with
         :func:`refine`, which takes away what a linear map leaves (True). If a dimension was lost, a
         :class:`CollapsedWarning` says so, and nothing is refined.
+    neighbors_method : {"auto", "exact", "approximate"}
+        How neighbours are found; see :func:`unbend.neighborhoods`.
+    neighbors_recall : float, default 0.98
+        The share of the true neighbours that an approximate search shall find.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -929,6 +973,8 @@ class DiffusionMaps(_Normalized):
         eps: float | None = None,
         time: float = 1.0,
         rectify: Rectify = False,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
         disconnected: Literal["separate", "error"] = "separate",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -942,6 +988,8 @@ class DiffusionMaps(_Normalized):
         self.eps = eps
         self.time = time
         self.rectify = rectify
+        self.neighbors_method = neighbors_method
+        self.neighbors_recall = neighbors_recall
         self.disconnected = disconnected
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -123,7 +123,7 @@ impl<'a> Points<'a> {
     }
 
     /// Writes point `i` into `out`, widened.
-    #[inline]
+    #[inline(always)]
     pub fn copy_row(&self, i: usize, out: &mut [f64]) {
         match &self.values {
             Values::F32(view) => copy_row(view, i, out),
@@ -180,7 +180,7 @@ fn begin<T: Coordinate>(view: &ArrayView2<T>, i: usize) {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn copy_row<T: Coordinate>(view: &ArrayView2<T>, i: usize, out: &mut [f64]) {
     let row = view.index_axis(Axis(0), i);
     match row.as_slice().and_then(|row| row.get(..out.len())) {

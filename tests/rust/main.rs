@@ -5,6 +5,7 @@ use proptest::test_runner::{Config, RngSeed};
 
 mod align;
 mod anneal;
+mod approximate;
 mod asim;
 mod assemble;
 mod bottom;

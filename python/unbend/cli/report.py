@@ -9,6 +9,7 @@ from typing import Any
 
 from .arguments import UsageError
 from .compare import embeddings, measures
+from .words import sampling
 
 __all__ = ["run"]
 
@@ -31,10 +32,7 @@ def run(options: argparse.Namespace) -> None:
             measures=measures(options),
             n_neighbors=options.neighbors,
             by=options.by,
-            radius=options.radius,
-            n_centers=options.centers,
-            random_state=options.seed,
-            n_jobs=options.jobs,
+            **sampling(options),
             verbose=int(not options.quiet and sys.stderr.isatty()),
             force=options.force,
         )

@@ -40,7 +40,9 @@ mod _core {
     #[pymodule_export]
     use crate::measure::{asim, asim_all, faithfulness, lower_bound, overlap};
     #[pymodule_export]
-    use crate::neighbors::{check_graph, components, nearest, query, reversed, symmetrized, within};
+    use crate::neighbors::{
+        check_graph, components, find_nearest, nearest, query, reversed, symmetrized, within,
+    };
     #[pymodule_export]
     use crate::ranks::{coranking_corner, coranking_matrix, rank_curves, rank_tables, rank_values};
     #[pymodule_export]

@@ -2,6 +2,8 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
+use unbend::neighbors::approximate::Target;
+use unbend::neighbors::{Method, Nearest};
 use unbend::{Found, Knn, Monitor, Neighborhoods, Search, neighbors};
 
 use crate::array::{Graph, Matrix, points};
@@ -11,6 +13,9 @@ type Parts<'py> = (Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>,
 
 /// Indices and distances.
 type Answers<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
+/// Indices, distances, and the share of true neighbours among them where that is not all.
+type Measured<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Option<f64>);
 
 fn parts(py: Python<'_>, knn: Knn) -> Parts<'_> {
     let (indptr, indices) = knn.neighborhoods.into_parts();
@@ -39,6 +44,31 @@ pub fn nearest<'py>(
     let (values, search) = (x.values(), search(method));
     let work = |m: &dyn Monitor| neighbors::nearest(&points("X", values, m)?, k, search, m);
     Ok(parts(py, run_reporting(py, n_jobs, progress, work)?))
+}
+
+/// (indices, distances, recall) of the `k` nearest others; the recall is None if they are so for sure.
+#[pyfunction]
+#[pyo3(signature = (x, k, method, recall, seed, n_jobs, progress=None))]
+pub fn find_nearest<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    k: usize,
+    method: &str,
+    recall: f64,
+    seed: u64,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<Measured<'py>> {
+    let (values, target) = (x.values(), Target { recall, seed });
+    let method = match method {
+        "exact" => Method::Exact,
+        "approximate" => Method::Approximate,
+        _ => Method::Auto,
+    };
+    let work = |m: &dyn Monitor| neighbors::find(&points("X", values, m)?, k, method, &target, m);
+    let Nearest { knn, recall } = run_reporting(py, n_jobs, progress, work)?;
+    let (_, indices, distances) = parts(py, knn);
+    Ok((indices, distances, recall))
 }
 
 /// (indices, distances) of the `k` nearest rows of `x` for every new point.

@@ -1,10 +1,12 @@
-//! Who is near whom: the exact neighbours of every point, by number or by radius, and those of new points; and where
-//! given points stand among all others.
+//! Who is near whom: the neighbours of every point, by number or by radius, and those of new points; and where given
+//! points stand among all others.
 //!
-//! Two searches give the same result to the last bit: a kd-tree for narrow data, blocked matrix
-//! products for wide data. Between 5 and 16 dimensions a look at a few leaves decides. The shortest ways along the
+//! Two exact searches give the same result to the last bit: a kd-tree for narrow data, blocked matrix
+//! products for wide data. Between 5 and 16 dimensions a look at a few leaves decides. Where both would
+//! take long, [`find`] searches [`approximate`]ly, and says what share of the neighbours it found. The shortest ways along the
 //! graph that they span are in [`paths`].
 
+pub mod approximate;
 mod blocked;
 mod candidates;
 mod graph;
@@ -34,12 +36,37 @@ pub enum Search {
     Blocked,
 }
 
+/// Whether neighbours must be the nearest for sure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Exact, unless that would take long.
+    #[default]
+    Auto,
+    /// All of them.
+    Exact,
+    /// Nearly all of them.
+    Approximate,
+}
+
+/// Neighbours, and how many of the true ones they are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Nearest {
+    /// Who they are, and how far.
+    pub knn: Knn,
+    /// The share of the true neighbours among those found, as measured for a random sample of points; nothing if all
+    /// were found for sure.
+    pub recall: Option<f64>,
+}
+
 /// Up to this dimension the tree always wins.
 const NARROW: usize = 4;
 
 /// The tree wins while it computes less than this share of all distances. Measured: a distance in the
 /// tree costs about 5 ns, one among blocked products about 0.4 ns.
 const WORTHWHILE_SHARE: f64 = 0.08;
+
+/// An exact search takes long where n^2 (q + 64) is more than this: some six seconds on two threads.
+const LONG: f64 = 1e12;
 
 /// Fewer new points than this are answered by products before a tree is built, whatever n is.
 const FEW: usize = 128;
@@ -70,6 +97,51 @@ pub fn nearest(points: &Points, k: usize, search: Search, monitor: &dyn Monitor)
         blocked::nearest(points, k, monitor)
     };
     found.map(Found::into_knn)
+}
+
+/// The `k` nearest others of every point, exactly or nearly, nearest first.
+///
+/// `Auto` is exact where the kd-tree searches, and while products would not take long.
+///
+/// ```
+/// use ndarray::array;
+/// use unbend::{Points, Unmonitored, neighbors};
+/// let line = array![[0.0], [1.0], [3.0]];
+/// let points = Points::new("X", line.view(), &Unmonitored)?;
+/// let found = neighbors::find(&points, 1, Default::default(), &Default::default(), &Unmonitored)?;
+/// assert_eq!((found.knn.neighborhoods.indices(), found.recall), (&[1, 0, 1][..], None));
+/// # Ok::<(), unbend::Error>(())
+/// ```
+pub fn find(
+    points: &Points,
+    k: usize,
+    method: Method,
+    target: &approximate::Target,
+    monitor: &dyn Monitor,
+) -> Result<Nearest> {
+    let n = points.len();
+    target.check()?;
+    if k == 0 {
+        return Err(Error::NoNeighbors);
+    }
+    if n <= k {
+        return Err(Error::TooFewPoints { n_neighbors: k, n });
+    }
+    let exact = match method {
+        Method::Exact => true,
+        Method::Approximate => false,
+        Method::Auto => !takes_long(points) || use_tree(points, None, k, Search::Auto, monitor)?,
+    };
+    if exact {
+        return Ok(Nearest { knn: nearest(points, k, Search::Auto, monitor)?, recall: None });
+    }
+    let (found, recall) = approximate::nearest(points, k, target, monitor)?;
+    Ok(Nearest { knn: found.into_knn(), recall: Some(recall) })
+}
+
+fn takes_long(points: &Points) -> bool {
+    let (n, q) = (points.len() as f64, points.dim() as f64);
+    n * n * (q + 64.0) > LONG
 }
 
 /// The `k` nearest others of some points, or of all if there are no `centers`: `k` after `k`, nearest first.

@@ -455,6 +455,7 @@ fn recheck_row<C: Collector>(
 }
 
 /// Squared distance, summed in the order in which the kd-tree sums it while data are narrow.
+#[inline(always)]
 pub fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     if a.len() <= crate::neighbors::kdtree::WIDEST {

@@ -1,0 +1,105 @@
+//! Neighbours of neighbours are likely neighbours (NN-descent: Dong, Moses & Li 2011, section 2.3).
+//!
+//! In each round every point introduces those that are new to its list, and some of those to whose list it is new, to
+//! each other and to the rest. Who meets whom follows from the lists as the round found them, so the lists it leaves
+//! do not depend on the threads. Pairs that have met in a leaf are not introduced again.
+//!
+//! Cost: O(n q (K + R)^2) for a round while all of K entries and R reversed ones are new, and less from then on.
+
+use rayon::prelude::*;
+
+use super::leaves::Leaves;
+use super::lists::Lists;
+use super::reversed::Reversed;
+use super::rows::Rows;
+use super::tile::Tile;
+use crate::error::Result;
+use crate::monitor::Monitor;
+
+/// Points handled between two looks at the monitor.
+const CHUNK: usize = 256;
+
+/// Rounds at most; three or four are the rule.
+const ROUNDS: u32 = 12;
+
+/// No entry of a list.
+pub const NOBODY: u32 = u32::MAX;
+
+/// Rounds until no more than the share `enough` of all entries is new.
+pub fn descend(
+    rows: &Rows,
+    leaves: &Leaves,
+    lists: &Lists,
+    enough: f64,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let mut listed = vec![NOBODY; lists.len() * lists.width()];
+    for round in 0..ROUNDS {
+        let new = lists.take(&mut listed);
+        if new as f64 <= enough * listed.len() as f64 {
+            break;
+        }
+        introduce(rows, leaves, lists, &listed, round, monitor)?;
+    }
+    Ok(())
+}
+
+fn introduce(
+    rows: &Rows,
+    leaves: &Leaves,
+    lists: &Lists,
+    listed: &[u32],
+    round: u32,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let (n, width) = (lists.len(), lists.width());
+    let reversed = [0, 1].map(|old| Reversed::of(listed, width, old, round));
+    (0..n.div_ceil(CHUNK)).into_par_iter().try_for_each_init(
+        || (Tile::default(), Vec::new()),
+        |(tile, guests), chunk| {
+            monitor.check()?;
+            for place in chunk * CHUNK..((chunk + 1) * CHUNK).min(n) {
+                let first = invite(&listed[place * width..][..width], &reversed, place, guests);
+                if first > 0 {
+                    meet(rows, leaves, lists, tile, guests, first);
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+/// Who meets at a place: first those new to each other, then the rest; returns how many are first.
+fn invite(listed: &[u32], reversed: &[Reversed; 2], place: usize, guests: &mut Vec<u32>) -> usize {
+    guests.clear();
+    let mut first = 0;
+    for old in [0, 1] {
+        if old == 1 && guests.is_empty() {
+            break;
+        }
+        first = guests.len();
+        guests.extend(listed.iter().filter(|&&entry| entry != NOBODY && entry & 1 == old).map(|e| e >> 1));
+        for &other in reversed[old as usize].of_place(place) {
+            if other != NOBODY && !guests.contains(&other) {
+                guests.push(other);
+            }
+        }
+    }
+    first
+}
+
+fn meet(rows: &Rows, leaves: &Leaves, lists: &Lists, tile: &mut Tile, guests: &[u32], first: usize) {
+    tile.load(rows, guests.iter().map(|&guest| (leaves.point(guest), lists.limit(guest))));
+    tile.join(first, |i, j, d2, limits| {
+        let (a, b) = (guests[i], guests[j]);
+        if leaves.shared(a, b) {
+            return;
+        }
+        if d2 <= limits[i] {
+            limits[i] = lists.offer(a, d2, b);
+        }
+        if d2 <= limits[j] {
+            limits[j] = lists.offer(b, d2, a);
+        }
+    });
+}

@@ -1,0 +1,186 @@
+//! Leaves of near points: halves across the line between two points drawn at random, again and again (random
+//! projection trees: Dasgupta & Freund 2008), in several trees. All points of a leaf meet.
+//!
+//! Cost: O(n q log n) to grow a tree, O(n q L) for all pairs of leaves of L points.
+
+use pulp::Arch;
+use rand_chacha::rand_core::Rng;
+use rayon::prelude::*;
+
+use super::lists::Lists;
+use super::rows::Rows;
+use super::tile::Tile;
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::rng::stream;
+
+/// How many trees.
+pub const TREES: usize = 8;
+
+/// Points in a leaf, at most.
+const LEAF: usize = 1024;
+
+/// Leaves of a tree, at most: their numbers have 16 bits.
+const MOST: usize = 1 << 15;
+
+/// How many points later memory is asked for a row.
+const AHEAD: usize = 12;
+
+/// Below this, one thread goes on alone.
+const ALONE: usize = 1 << 14;
+
+/// Several trees. Points are numbered by their place in the first: near ones are then near in memory, too.
+pub struct Leaves {
+    order: Vec<u32>,
+    /// In which leaf of each tree a place is.
+    leaves: Vec<[u16; TREES]>,
+}
+
+impl Leaves {
+    /// Grows the trees, and enters those that meet in a leaf into each other's lists.
+    pub fn grow(rows: &Rows, lists: &Lists, seed: u64, monitor: &dyn Monitor) -> Result<Self> {
+        let n = rows.len();
+        let most = LEAF.max(4 * lists.width()).max(n.div_ceil(MOST));
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        split(rows, &mut order, most, seed, 0, monitor)?;
+        let mut places = vec![0; n];
+        order.iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
+        let mut all = Leaves { order, leaves: vec![[0; TREES]; n] };
+        for tree in 0..TREES {
+            let mut members = all.order.clone();
+            if tree > 0 {
+                split(rows, &mut members, most, seed, (tree as u64) << 32, monitor)?;
+            }
+            members.par_iter_mut().for_each(|i| *i = places[*i as usize]);
+            all.join(rows, lists, tree, &parts(&members, most), monitor)?;
+            monitor.progress(super::STAGE, tree + 1, TREES + 1);
+        }
+        Ok(all)
+    }
+
+    fn join(
+        &mut self,
+        rows: &Rows,
+        lists: &Lists,
+        tree: usize,
+        parts: &[&[u32]],
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        let point = |&place: &u32| (self.point(place), lists.limit(place));
+        parts.par_iter().try_for_each_init(Tile::default, |tile, part| {
+            monitor.check()?;
+            tile.load(rows, part.iter().map(point));
+            // only this thread has these lists: among equals the first to come may stay
+            tile.join(part.len(), |i, j, d2, limits| {
+                if d2 < limits[i] {
+                    limits[i] = lists.offer(part[i], d2, part[j]);
+                }
+                if d2 < limits[j] {
+                    limits[j] = lists.offer(part[j], d2, part[i]);
+                }
+            });
+            Ok(())
+        })?;
+        for (leaf, part) in parts.iter().enumerate() {
+            part.iter().for_each(|&place| self.leaves[place as usize][tree] = leaf as u16);
+        }
+        Ok(())
+    }
+
+    /// The points in order of their places.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The point at a place.
+    #[inline(always)]
+    pub fn point(&self, place: u32) -> usize {
+        self.order[place as usize] as usize
+    }
+
+    /// Whether two places are in one leaf of any tree.
+    #[inline(always)]
+    pub fn shared(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (&self.leaves[a as usize], &self.leaves[b as usize]);
+        (0..TREES).fold(false, |any, tree| any | (a[tree] == b[tree]))
+    }
+}
+
+/// Splits `ids` until no part holds more than `most`; near points end beside each other.
+fn split(
+    rows: &Rows,
+    ids: &mut [u32],
+    most: usize,
+    seed: u64,
+    node: u64,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    if ids.len() <= most {
+        return Ok(());
+    }
+    monitor.check()?;
+    let mut rng = stream(seed, "leaves", node);
+    let mut drawn = || {
+        let mut row = vec![0.0; rows.dim()];
+        rows.read(ids[(rng.next_u64() % ids.len() as u64) as usize] as usize, |axis, v| row[axis] = v);
+        row
+    };
+    let line: Vec<f32> = drawn().iter().zip(drawn()).map(|(a, b)| a - b).collect();
+    halve(ids, &along(rows, ids, &line));
+    let all = ids.len();
+    let (left, right) = ids.split_at_mut(all / 2);
+    let mut left = || split(rows, left, most, seed, 2 * node + 1, monitor);
+    let mut right = || split(rows, right, most, seed, 2 * node + 2, monitor);
+    let (left, right) = if all < ALONE { (left(), right()) } else { rayon::join(left, right) };
+    left.and(right)
+}
+
+/// How far along a line each point is.
+fn along(rows: &Rows, ids: &[u32], line: &[f32]) -> Vec<(f32, u32)> {
+    let chunk = |ids: &[u32]| -> Vec<(f32, u32)> {
+        let (mut row, mut along) = (vec![0.0; rows.dim()], Vec::with_capacity(ids.len()));
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (at, &id) in ids.iter().enumerate() {
+                    if let Some(&later) = ids.get(at + AHEAD) {
+                        rows.soon(later as usize);
+                    }
+                    rows.read(id as usize, |axis, v| row[axis] = v);
+                    along.push((dot(&row, line), id));
+                }
+            },
+        );
+        along
+    };
+    if ids.len() < ALONE { chunk(ids) } else { ids.par_chunks(ALONE / 4).flat_map_iter(chunk).collect() }
+}
+
+/// Puts the lower half first.
+fn halve(ids: &mut [u32], along: &[(f32, u32)]) {
+    let mut along = along.to_vec();
+    along.select_nth_unstable_by(ids.len() / 2, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    ids.iter_mut().zip(&along).for_each(|(id, &(_, along))| *id = along);
+}
+
+/// The parts into which `split` has put them.
+fn parts(ids: &[u32], most: usize) -> Vec<&[u32]> {
+    if ids.len() <= most {
+        return vec![ids];
+    }
+    let (left, right) = ids.split_at(ids.len() / 2);
+    [parts(left, most), parts(right, most)].concat()
+}
+
+#[inline(always)]
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for l in 0..LANES {
+            sums[l] += a[l] * b[l];
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
+}

@@ -1,0 +1,232 @@
+//! Approximate neighbours of wide and many data, with a measured share of the true ones among them.
+//!
+//! 1. Very wide points are compared along their principal directions (`principal.rs`).
+//! 2. Random projection trees put near points into leaves, whose points all meet (`leaves.rs`).
+//! 3. Neighbours of neighbours meet until few lists change (`descent.rs`).
+//! 4. The nearest of a list are compared again, by all coordinates in double precision.
+//! 5. For some points drawn at random all others are looked at. If too few true neighbours have been found, it is
+//!    all done again with longer lists and more directions; others drawn at random then tell what came of it.
+//!
+//! Lists end as the least of what was ever offered, whatever the threads do, so the result depends on data and seed
+//! alone; kernels of different processors may round distances differently.
+//!
+//! Cost: O(n q log n) for the trees, O(n q L) for leaves of L points, less for the rest. Memory: O(n K) for lists of K.
+
+mod descent;
+mod leaves;
+mod lists;
+mod principal;
+mod recall;
+mod reversed;
+mod rows;
+mod tile;
+
+use std::sync::{Mutex, PoisonError};
+
+use pulp::Arch;
+use rayon::prelude::*;
+
+use self::leaves::Leaves;
+use self::lists::Lists;
+use self::rows::{Frame, Rows};
+use super::Found;
+use super::blocked::squared_distance;
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::points::Points;
+
+const STAGE: &str = "neighbors";
+
+/// Points drawn to decide whether lists are long enough, and others to tell the recall.
+const ASKED: [usize; 2] = [256, 512];
+
+/// Wider data are compared along principal directions.
+const WIDE: usize = 160;
+
+/// Directions to begin with.
+const DIRECTIONS: usize = 128;
+
+/// Times that lists are made longer, at most.
+const ATTEMPTS: usize = 4;
+
+/// Candidates compared again, beyond those wanted, where all coordinates have been compared before.
+const SPARE: usize = 2;
+
+/// Points refined by one thread at a time.
+const CHUNK: usize = 256;
+
+/// What an approximate search shall reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    /// The share of the true neighbours that shall be found.
+    pub recall: f64,
+    /// Of all that is drawn at random.
+    pub seed: u64,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Target { recall: 0.98, seed: 0 }
+    }
+}
+
+impl Target {
+    /// Refuses what is no share.
+    pub fn check(&self) -> Result<()> {
+        if self.recall > 0.0 && self.recall <= 1.0 {
+            return Ok(());
+        }
+        let needed = "it must be above 0 and at most 1";
+        Err(Error::OutOfRange { name: "recall", value: self.recall, needed })
+    }
+
+    /// The share of entries that may still be new when rounds end.
+    fn enough(&self) -> f64 {
+        ((1.0 - self.recall) / 2.0).clamp(0.002, 0.03)
+    }
+
+    /// Candidates for each neighbour wanted: measured, so that the first attempt is the last on most data.
+    fn width(&self, k: usize) -> usize {
+        k + if self.recall > 0.99 {
+            16
+        } else if self.recall > 0.96 {
+            8
+        } else {
+            4
+        }
+    }
+}
+
+/// The `k` nearest others that were found for every point, nearest first, and the share of the true ones among them.
+pub fn nearest(points: &Points, k: usize, target: &Target, monitor: &dyn Monitor) -> Result<(Found, f64)> {
+    target.check()?;
+    let n = points.len();
+    let [first, second] = recall::sample(n, ASKED, target.seed);
+    let (mut width, mut directions) = (target.width(k), DIRECTIONS);
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let search = Search::of(points, k, width.min(n - 1), directions, target, monitor)?;
+        let exhausted = attempts == ATTEMPTS || width >= n - 1;
+        if exhausted || search.recall(&first, monitor)? >= target.recall {
+            let asked = if second.is_empty() { &first } else { &second };
+            let recall = search.recall(asked, monitor)?;
+            return Ok((search.found(monitor)?, recall));
+        }
+        (width, directions) = (width + width / 2, 2 * directions);
+    }
+}
+
+/// Lists of candidates for all points.
+struct Search<'a> {
+    points: Points<'a>,
+    rows: Rows<'a>,
+    leaves: Leaves,
+    lists: Lists,
+    k: usize,
+}
+
+impl<'a> Search<'a> {
+    fn of(
+        points: &Points<'a>,
+        k: usize,
+        width: usize,
+        directions: usize,
+        target: &Target,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        let seed = target.seed;
+        let mut rows = Rows::Direct { points: *points, frame: Frame::of(points) };
+        if points.dim() > WIDE && directions < points.dim() {
+            rows = Rows::Projected {
+                scale: rows.scale(),
+                values: principal::projected(&rows, directions, seed, monitor)?,
+            };
+        }
+        let lists = Lists::new(points.len(), width);
+        let leaves = Leaves::grow(&rows, &lists, seed, monitor)?;
+        descent::descend(&rows, &leaves, &lists, target.enough(), monitor)?;
+        monitor.progress(STAGE, leaves::TREES + 1, leaves::TREES + 1);
+        Ok(Search { points: *points, rows, leaves, lists, k })
+    }
+
+    /// The best of the list of a place, by squared distance, then index.
+    #[inline(always)]
+    fn refine(&self, place: usize, desk: &mut Desk) {
+        let compared = if self.rows.complete() { self.k + SPARE } else { usize::MAX };
+        self.lists.read(place, compared, &mut desk.listed);
+        self.points.copy_row(self.leaves.point(place as u32), &mut desk.own);
+        desk.best.clear();
+        desk.listed.iter().for_each(|&other| self.points.soon(self.leaves.point(other)));
+        for &other in &desk.listed {
+            let id = self.leaves.point(other);
+            self.points.copy_row(id, &mut desk.other);
+            desk.best.push((squared_distance(&desk.own, &desk.other), id as u32));
+        }
+        desk.best.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        desk.best.truncate(self.k);
+    }
+
+    fn recall(&self, asked: &[u32], monitor: &dyn Monitor) -> Result<f64> {
+        let places = self.places();
+        let found = asked.par_iter().map_init(
+            || Desk::new(self.points.dim()),
+            |desk, &i| {
+                self.refine(places[i as usize] as usize, desk);
+                desk.best.iter().map(|&(d2, _)| d2).collect()
+            },
+        );
+        let found: Vec<Vec<f64>> = found.collect();
+        recall::recall(&self.points, &self.rows, asked, &found, monitor)
+    }
+
+    fn places(&self) -> Vec<u32> {
+        let mut places = vec![0; self.points.len()];
+        self.leaves.order().iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
+        places
+    }
+
+    /// The best of every list. Places are in an order in which near points are near in memory.
+    fn found(self, monitor: &dyn Monitor) -> Result<Found> {
+        let (n, k) = (self.points.len(), self.k);
+        let (mut indices, mut distances) = (vec![0; n * k], vec![0.0; n * k]);
+        let chunks = indices.chunks_mut(CHUNK * k).zip(distances.chunks_mut(CHUNK * k));
+        let shelves: Vec<Mutex<(&mut [u32], &mut [f64])>> = chunks.map(Mutex::new).collect();
+        let arch = Arch::new();
+        self.leaves.order().par_chunks(CHUNK).enumerate().try_for_each_init(
+            || Desk::new(self.points.dim()),
+            |desk, (chunk, points)| {
+                monitor.check()?;
+                for (o, &i) in points.iter().enumerate() {
+                    arch.dispatch(
+                        #[inline(always)]
+                        || self.refine(chunk * CHUNK + o, desk),
+                    );
+                    let i = i as usize;
+                    let mut shelf = shelves[i / CHUNK].lock().unwrap_or_else(PoisonError::into_inner);
+                    for (s, &(d2, id)) in desk.best.iter().enumerate() {
+                        let at = i % CHUNK * k + s;
+                        (shelf.0[at], shelf.1[at]) = (id, d2.sqrt());
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        drop(shelves);
+        Ok(Found { k, indices, distances })
+    }
+}
+
+/// What refining a list needs, reused from point to point.
+struct Desk {
+    listed: Vec<u32>,
+    own: Vec<f64>,
+    other: Vec<f64>,
+    best: Vec<(f64, u32)>,
+}
+
+impl Desk {
+    fn new(dim: usize) -> Self {
+        Desk { listed: Vec::new(), own: vec![0.0; dim], other: vec![0.0; dim], best: Vec::new() }
+    }
+}
