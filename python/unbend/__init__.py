@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import datasets, metrics
 from .charts import Charts, charts
 from .comparison import Comparison, compare
+from .cut import Seam
 from .diagnostics import Price, Verdict, price_of_normalization
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
@@ -63,6 +64,7 @@ __all__ = [
     "Rectification",
     "Refinement",
     "RefinementInterrupted",
+    "Seam",
     "Stopped",
     "Verdict",
     "__version__",
