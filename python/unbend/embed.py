@@ -34,7 +34,6 @@ REFINEMENTS = ("auto", "global", "pointwise", None)
 OBJECTIVES = ("R_N", "R")
 TANGENTS = ("neighborhood", "overlap")
 DISCONNECTED = ("separate", "error")
-CUTS = ("auto", True, False)
 
 SUSPICIOUS = 2.0
 """Above this multiple of its bound R_N is a reason to look at the overlap."""
@@ -350,8 +349,8 @@ class _Embedding(_OnGraph):
         check_choice(self.refine, "refine", REFINEMENTS)
         check_choice(self.objective, "objective", OBJECTIVES)
         as_count(self.refine_max_iter, "refine_max_iter", least=0)
-        if not (self.cut is True or self.cut is False or self.cut == "auto"):
-            check_choice(self.cut, "cut", CUTS)
+        if not isinstance(self.cut, bool) and self.cut != "auto":
+            raise ValueError(f"cut = {self.cut!r} is unknown: use 'auto', True or False")
         if not self.refine_tol >= 0:
             raise ValueError(f"refine_tol = {self.refine_tol} is out of range: it must be at least 0")
 

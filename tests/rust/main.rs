@@ -10,6 +10,7 @@ mod assemble;
 mod bottom;
 mod charts;
 mod clouds;
+mod cut;
 mod embed;
 mod geodesic;
 mod graph;
