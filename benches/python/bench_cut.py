@@ -57,7 +57,20 @@ def report(name, x, cut="auto", estimator=PSA, **options):
     return model
 
 
-COLUMNS = ("surface", "n", "by", "R_N", "bound", "ratio", "torn", "cut length", "overlap", "seams", "said to be", "s")
+COLUMNS = (
+    "surface",
+    "n",
+    "by",
+    "R_N",
+    "bound",
+    "ratio",
+    "torn",
+    "cut length",
+    "overlap",
+    "seams",
+    "said to be",
+    "s",
+)
 
 
 def flat(_):
@@ -127,7 +140,9 @@ EXPECTED = {
 
 
 def names(options):
-    print(f"\nNames: right in so many of {options.names} samples, n = 3,000 to 20,000, noise up to a tenth of a radius\n")
+    print(
+        f"\nNames: right of {options.names} samples, n = 3,000 to 20,000, noise up to a tenth of a radius\n"
+    )
     rng = np.random.default_rng(0)
     right, tried, wrong = dict.fromkeys(EXPECTED, 0), dict.fromkeys(EXPECTED, 0), []
     for sample in range(options.names):
@@ -159,7 +174,14 @@ def time_(options):
             cut.append(fit(x)[1])
         ratios = sorted(c / w for c, w in zip(cut, whole, strict=True))
         best = min(cut) / min(whole)
-        row(make.__name__, len(x), f"{min(cut):.1f}", f"{min(whole):.1f}", f"{best:.2f}", f"{ratios[0]:.2f} to {ratios[-1]:.2f}")
+        row(
+            make.__name__,
+            len(x),
+            f"{min(cut):.1f}",
+            f"{min(whole):.1f}",
+            f"{best:.2f}",
+            f"{ratios[0]:.2f} to {ratios[-1]:.2f}",
+        )
 
 
 def large(_):
@@ -191,7 +213,9 @@ QUICK = ("flat", "curved", "false", "noise", "dimensions")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], help="which; all quick ones")
     parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array `points`")
     parser.add_argument("--samples", type=int, default=20)

@@ -1,7 +1,7 @@
 """Six surfaces that cannot lie flat, cut open: a picture of each, the two sides of every seam in one colour.
 
-    python benches/python/gallery_cut.py gallery.png        # needs matplotlib
-    python benches/python/gallery_cut.py gallery.png --bunny FILE   # a scan in the place of the sphere
+python benches/python/gallery_cut.py gallery.png        # needs matplotlib
+python benches/python/gallery_cut.py gallery.png --bunny FILE   # a scan in the place of the sphere
 """
 
 import argparse
@@ -37,15 +37,22 @@ def draw(axes, name, model):
         for side in (seam.points, seam.partners):
             axes.scatter(*y[side].T, s=6, color=colours(place), linewidths=0)
             middle, tip = y[side[len(side) // 2 - 1]], y[side[min(len(side) // 2 + 2, len(side) - 1)]]
-            axes.annotate("", tip, middle, arrowprops={"arrowstyle": "->", "color": colours(place), "lw": 1.5})
+            axes.annotate(
+                "", tip, middle, arrowprops={"arrowstyle": "->", "color": colours(place), "lw": 1.5}
+            )
     m = model.faithfulness_
-    axes.set_title(f"{name}: {model.surface_}\nR_N {m.r_n:.4f}, bound {m.lower_bound:.4f}, torn {m.cut_share:.1%}", fontsize=8)
+    axes.set_title(
+        f"{name}: {model.surface_}\nR_N {m.r_n:.4f}, bound {m.lower_bound:.4f}, torn {m.cut_share:.1%}",
+        fontsize=8,
+    )
     axes.set_aspect("equal")
     axes.axis("off")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output")
     parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array `points`")
     options = parser.parse_args()

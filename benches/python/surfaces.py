@@ -1,7 +1,8 @@
 """Surfaces that cannot lie flat, drawn evenly, for `bench_cut.py` and `gallery_cut.py`.
 
-The flat ones have no curvature of their own: cut open, they lie in the plane without any stretch, and R_N can reach
-its bound. The Klein bottle is that of Tompkins (1941) with one coordinate more, without which it meets itself.
+The flat ones have no curvature of their own: cut open, they lie in the plane without any stretch, and R_N
+can reach its bound. The Klein bottle is that of Tompkins (1941) with one coordinate more, without which it
+meets itself.
 """
 
 import numpy as np
@@ -21,7 +22,12 @@ def flat_torus(n, seed=0, noise=0.0, d=2):
 
 def _tompkins(u, v, fifth):
     """Flat, and (u, v) is the same point as (-u, v + pi)."""
-    x = [2 * np.sin(u) * np.cos(v), 2 * np.sin(u) * np.sin(v), np.cos(u) * np.cos(2 * v), np.cos(u) * np.sin(2 * v)]
+    x = [
+        2 * np.sin(u) * np.cos(v),
+        2 * np.sin(u) * np.sin(v),
+        np.cos(u) * np.cos(2 * v),
+        np.cos(u) * np.sin(2 * v),
+    ]
     return np.stack(x + [np.cos(u)] * fifth, axis=1)
 
 
@@ -52,7 +58,9 @@ def klein_bottle(n, seed=0, noise=0.0, radius=2.0, width=1.0):
     rng = np.random.default_rng(seed)
     t, s = rng.uniform(0, 2 * np.pi, (2, n))
     r = radius + width * np.cos(s)
-    x = np.c_[r * np.cos(t), r * np.sin(t), width * np.sin(s) * np.cos(t / 2), width * np.sin(s) * np.sin(t / 2)]
+    x = np.c_[
+        r * np.cos(t), r * np.sin(t), width * np.sin(s) * np.cos(t / 2), width * np.sin(s) * np.sin(t / 2)
+    ]
     return _noisy(x, noise, rng)
 
 

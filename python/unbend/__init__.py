@@ -17,9 +17,9 @@ from .rectify import Rectification, rectify
 from .refine import Refinement, RefinementInterrupted, refine
 
 if TYPE_CHECKING:
-    from .align import NotFlatWarning, ProcrustesAlignment
+    from .align import ProcrustesAlignment
     from .bottom import GapWarning
-    from .embed import DisconnectedWarning, GreedyProcrustes
+    from .embed import DisconnectedWarning, GreedyProcrustes, NotFlatWarning
     from .isomap import Isomap
     from .linear import PCA, DistortionWarning, RandomProjection
     from .models import load
@@ -97,7 +97,7 @@ _LATER = {
     "LocallyLinearEmbedding": "spectral",
     "ModifiedLLE": "spectral",
     "NotEuclideanWarning": "scaling",
-    "NotFlatWarning": "align",
+    "NotFlatWarning": "embed",
     "PCA": "linear",
     "ProcrustesAlignment": "align",
     "RandomProjection": "linear",

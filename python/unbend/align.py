@@ -13,14 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
-from .embed import SUSPICIOUS, Refine, _Embedding
+from .embed import SUSPICIOUS, NotFlatWarning, Refine, _Embedding
 from .estimator import check_choice
 from .metrics import Faithfulness, faithfulness
 from .metrics.folds import OVERLAPPING
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
-__all__ = ["NotFlatWarning", "ProcrustesAlignment"]
+__all__ = ["ProcrustesAlignment"]
 
 Array = npt.NDArray[np.float64]
 Method = Literal["auto", "tree", "spectral", "projection", "anneal"]
@@ -43,24 +43,6 @@ CHEAP = 20_000
 
 SMALLEST = 50
 """Components of fewer points are left to the tree."""
-
-
-class NotFlatWarning(UserWarning):
-    """The data cannot be laid flat without a cut or a fold, and the embedding shows it.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np, unbend as ub
-    >>> t, s = np.random.default_rng(0).uniform(-1, 1, size=(2, 2000))
-    >>> r = 1 + s / 3 * np.cos(t * np.pi / 2)
-    >>> moebius = np.c_[r * np.cos(t * np.pi), r * np.sin(t * np.pi), s / 3 * np.sin(t * np.pi / 2)]
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warnings.simplefilter("always")
-    ...     psa = ub.ProcrustesAlignment().fit(moebius)
-    >>> psa.orientable_, found[0].category is ub.NotFlatWarning
-    (False, True)
-    """
 
 
 class ProcrustesAlignment(_Embedding):

@@ -27,16 +27,20 @@ Flags = npt.NDArray[np.bool_]
 Pairs = npt.NDArray[np.uint32]
 
 LAID_APART, HELD_APART = 2.5, 2.0
-"""A pair is torn if it is so many times as far apart in the picture as in the data, or as neighbours usually are:
-first where points were laid down, then where the sheet was fitted."""
+"""A pair is torn if it is so many times as far apart in the picture as in the data, or as neighbours usually
+are: first where points were laid down, then where the sheet was fitted."""
 
 FEWEST = 8
-"""So many torn points or pairs make a cut or a seam; fewer are a gap between points, unless they are farther apart
-than `GAP` times what is torn."""
+"""So many torn points or pairs make a cut or a seam; fewer are a gap between points, unless they are farther
+apart than `GAP` times what is torn."""
 GAP = 4.0
 
 ROUNDS, SETTLED, GAINED = 20, 0.01, 0.02
-"""Rounds end after so many, or when fewer than this share of what is torn changed and the objective fell by less."""
+"""Rounds end after so many, or when fewer than this share of what is torn changed, and the objective fell by
+a lesser share."""
+
+CLOSING = 5
+"""Rounds in which a cut that may not be needed is drawn together."""
 
 SOLVE_STEPS, SOLVE_REDUCTION = 30, 1e-2
 """How far eq. 11 is solved in each round."""
@@ -202,6 +206,16 @@ def unroll(
     return Opened(y, torn, spacing)
 
 
+def close(
+    x: Matrix, graph: Any, y: Array, *, objective: str, n_jobs: int, report: Callable[[int, int], None]
+) -> Array:
+    """Return an embedding drawn together again: that of all neighbourhoods, beginning with a cut picture."""
+    for step in range(CLOSING):
+        report(step, CLOSING)
+        y, _ = _fitted(x, graph, y, y.shape[1], objective, n_jobs)
+    return y
+
+
 def sheet(graph: Any, torn: Flags) -> Any:
     """Return the neighbourhoods without their torn members."""
     indptr, indices = _core.restricted(graph, torn)
@@ -229,27 +243,27 @@ def _fitted(x: Matrix, graph: Any, y: Array, d: int, objective: str, n_jobs: int
 
 def seams_of(
     x: Matrix, graph: Any, tangents: _core.Alignment, opened: Opened
-) -> tuple[list[Seam], Surface]:
-    """Return the seams of a cut, the longest first, and the surface that they make."""
+) -> tuple[list[Seam], Surface, int]:
+    """Return the seams of a cut, the longest first, their surface, and how many loops cross them."""
     flat, d = opened.embedding.ravel(), opened.embedding.shape[1]
     turns = tangents.frames_of(x, sheet(graph, opened.torn), flat)
-    found, rank = _core.seams(tangents, graph, opened.torn, flat, turns, 1 if d == 1 else FEWEST)
+    found, rank = _core.seams(tangents, x, graph, opened.torn, flat, turns, 1 if d == 1 else FEWEST)
     seams = [Seam(**seam) for seam in found]
     reflected = sum(seam.n_pairs for seam in seams if seam.reversed and not seam.ends)
     orientable = reflected < max(FEWEST, REFLECTED * sum(seam.n_pairs for seam in seams)) or d == 1
     rim = _core.rim(tangents, x, graph)
     if rim is None:
-        return seams, Surface(d, None, orientable, None)
+        return seams, Surface(d, None, orientable, None), rank
     closed = not bool(rim.any())
     euler = None
     if d == 2:
         holes = _core.holes(opened.embedding, opened.spacing, rim)
         euler = None if holes is None else (2 - rank if closed else 1 - rank - holes)
-    return seams, Surface(d, closed, orientable, euler)
+    return seams, Surface(d, closed, orientable, euler), rank
 
 
 def flat_surface(x: Matrix, embedding: Array, graph: Any, n_jobs: int) -> Surface:
-    """Return the surface of data that lie flat without a cut: it has a rim, and the holes that the picture has."""
+    """Return the surface of data that lie flat without a cut: with a rim, and the holes of the picture."""
     n, d = embedding.shape
     if d != 2:
         return Surface(d, False, True, None)
@@ -269,14 +283,17 @@ def _owners(neighborhoods: Neighborhoods, places: npt.NDArray[np.intp]) -> npt.N
     k = neighborhoods.n_neighbors
     if k is not None:
         return places // k
-    return np.searchsorted(neighborhoods._indptr, places, side="right") - 1
+    begins = np.asarray(neighborhoods.indptr)
+    return np.asarray(np.searchsorted(begins, places, side="right") - 1, dtype=np.intp)
 
 
 def as_pairs(cut: Any, n: int) -> Pairs:
     """Return the pairs that a caller gives as a cut, checked."""
     pairs = np.asarray(cut)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(f"cut must be pairs of points, got an array of shape {pairs.shape} and {pairs.dtype}")
+        raise ValueError(
+            f"cut must be pairs of points, got an array of shape {pairs.shape} and {pairs.dtype}"
+        )
     if pairs.size and not 0 <= int(pairs.min()) <= int(pairs.max()) < n:
         raise ValueError(f"cut holds points from {pairs.min()} to {pairs.max()}, but there are {n}")
     return np.ascontiguousarray(pairs, dtype=np.uint32)
@@ -298,9 +315,9 @@ def share_of(neighborhoods: Neighborhoods, torn: Flags) -> float:
 def length_of(neighborhoods: Neighborhoods, torn: Flags, d: int) -> float:
     """Return the length of the cut (area, for a body), in units of the (d - 1)-dimensional size of the data.
 
-    By Crofton's formula: of segments of mean length l that lie anywhere in a volume V, the share that crosses a
-    cut of size S is c l S / V, where c is the mean of the cosine between a segment and a normal. Neighbourhoods
-    are taken for balls of k points in a volume of n, and l for the mean distance in such a ball.
+    By Crofton's formula: of segments of mean length l that lie anywhere in a volume V, the share that
+    crosses a cut of size S is c l S / V, where c is the mean of the cosine between a segment and a normal.
+    Neighbourhoods are taken for balls of k points in a volume of n, and l for the mean distance in them.
     """
     n, k = len(neighborhoods), len(torn) / len(neighborhoods)
     ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
@@ -311,5 +328,8 @@ def length_of(neighborhoods: Neighborhoods, torn: Flags, d: int) -> float:
 
 def same_side(source: Matrix, target: Matrix, lists: npt.NDArray[np.uint32], spacing: float) -> Flags:
     """Return which of the listed points of `source` have images near that of the first: no cut is between."""
-    apart = [np.linalg.norm(points[lists] - points[lists[:, :1]], axis=2) for points in map(as_points, (source, target))]
+    apart = [
+        np.linalg.norm(points[lists] - points[lists[:, :1]], axis=2)
+        for points in map(as_points, (source, target))
+    ]
     return np.asarray(apart[1] <= LAID_APART * np.maximum(apart[0], spacing))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from . import _core, memory
 from ._random import RandomState, seed_from
-from .cut import Opened, Seam, Surface, flat_surface, pairs_of, same_side, seams_of, unroll, without
+from .cut import Opened, Seam, Surface, close, flat_surface, pairs_of, same_side, seams_of, unroll, without
 from .estimator import Placed, _Estimator, check_choice
 from .metrics import Faithfulness, faithfulness
 from .metrics.folds import OVERLAPPING
@@ -23,7 +24,7 @@ from .progress import Callback, Watch
 if TYPE_CHECKING:
     from .refine import Refinement
 
-__all__ = ["DisconnectedWarning", "GreedyProcrustes"]
+__all__ = ["DisconnectedWarning", "GreedyProcrustes", "NotFlatWarning"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
@@ -39,8 +40,8 @@ SUSPICIOUS = 2.0
 """Above this multiple of its bound R_N is a reason to look at the overlap."""
 
 FLATTENED, MOST_TORN = 1.5, 0.25
-"""A cut that is not needed to undo an overlap must bring R_N below this multiple of its bound, and touch no more than
-this share of the neighbourhoods."""
+"""A cut that is not needed to undo an overlap must bring R_N below this multiple of its bound, and touch no
+more than this share of the neighbourhoods."""
 
 
 class DisconnectedWarning(UserWarning):
@@ -59,6 +60,24 @@ class DisconnectedWarning(UserWarning):
     ...     _ = ub.GreedyProcrustes(n_neighbors=6, random_state=0).fit(X)
     >>> found[0].category is ub.DisconnectedWarning
     True
+    """
+
+
+class NotFlatWarning(UserWarning):
+    """The data cannot be laid flat without a cut or a fold, and the embedding shows it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, unbend as ub
+    >>> t, s = np.random.default_rng(0).uniform(-1, 1, size=(2, 2000))
+    >>> r = 1 + s / 3 * np.cos(t * np.pi / 2)
+    >>> moebius = np.c_[r * np.cos(t * np.pi), r * np.sin(t * np.pi), s / 3 * np.sin(t * np.pi / 2)]
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     psa = ub.ProcrustesAlignment(cut=False).fit(moebius)
+    >>> psa.orientable_, found[0].category is ub.NotFlatWarning
+    (False, True)
     """
 
 
@@ -376,7 +395,7 @@ class _Embedding(_OnGraph):
             tangents=None if wide is None or wide == k else wide,
             refined=self.refine is not None,
             searched=searched,
-            cut=self.cut is not False,
+            cut=self.cut is True,
             threads=thread_count(self.n_jobs) or os.cpu_count() or 1,
         )
 
@@ -390,7 +409,7 @@ class _Embedding(_OnGraph):
             embedding = opened.embedding
         graph = self._keep_cut(opened)
         embedding = self._refined(x, embedding, graph, net, watch)
-        if self.REFINED_FIRST:
+        if self.REFINED_FIRST and not self._was_stopped():
             opened = self._opened(x, embedding, net, watch)
             if opened is not None:
                 embedding = self._refined(x, opened.embedding, self._keep_cut(opened), net, watch)
@@ -418,6 +437,10 @@ class _Embedding(_OnGraph):
 
     # Cut -------------------------------------------------------------------------------------------------
 
+    def _was_stopped(self) -> bool:
+        """Return whether the callback ended the refinement: then the fit ends with what there is."""
+        return self.refinement_ is not None and self.refinement_.status == "stopped"
+
     def _tangents_of(self, x: Matrix, net: _core.Net | None, watch: Watch) -> _core.Alignment:
         """Return the tangents, and how those of neighbours are turned against each other."""
         return _core.Alignment(
@@ -429,15 +452,15 @@ class _Embedding(_OnGraph):
             progress=watch.progress,
         )
 
-    def _opened(
-        self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch
-    ) -> Opened | None:
+    def _opened(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Opened | None:
         """Return the data cut and laid flat, if they cannot lie flat as they are."""
         if self.cut is False:
             return None
         before = faithfulness(x, embedding, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
         needed = self.cut is True or self._folded(before)
         if not needed and before.r_n <= SUSPICIOUS * before.lower_bound + 1e-3:
+            return None
+        if not self._has_memory_to_cut(x):
             return None
 
         def report(step: int, steps: int) -> None:
@@ -455,10 +478,35 @@ class _Embedding(_OnGraph):
                 n_jobs=thread_count(self.n_jobs),
                 report=report,
             )
-            if not opened.torn.any() or not self._better(x, opened, before, needed):
+            if not opened.torn.any():
                 return None
-            self._seams = seams_of(x, self.neighborhoods_._graph, tangents, opened)
+            seams, surface, loops = seams_of(x, self.neighborhoods_._graph, tangents, opened)
+            if self.cut == "auto" and loops == 0 and surface.closed is False and surface.orientable:
+                whole = self._closed_again(x, opened, report)
+                if whole is not None:
+                    return whole
+            if not self._better(x, opened, before, needed):
+                return None
+            self._seams = seams, surface
         return opened
+
+    def _closed_again(self, x: Matrix, opened: Opened, report: Callable[[int, int], None]) -> Opened | None:
+        """Return a sheet without its cut, if it lies flat without: what no loop crosses may be strain."""
+        graph, n_jobs = self.neighborhoods_._graph, thread_count(self.n_jobs)
+        y = close(x, graph, opened.embedding, objective=self.objective, n_jobs=n_jobs, report=report)
+        m = faithfulness(x, y, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
+        return None if self._folded(m) else Opened(y, np.zeros_like(opened.torn), opened.spacing)
+
+    def _has_memory_to_cut(self, x: Matrix) -> bool:
+        """Return whether there is memory for a cut, which few data need: fits do not plan for it."""
+        k = _mean_size(self.neighborhoods_, len(x))
+        plan = replace(self._plan(len(x), x.shape[1], k, x.dtype.itemsize, searched=True), cut=True)
+        try:
+            memory.check(plan.peak(), self.max_memory)
+        except MemoryError as error:
+            warnings.warn(f"the data are left whole, for to cut them {error}", NotFlatWarning, stacklevel=6)
+            return False
+        return True
 
     def _folded(self, m: Faithfulness) -> bool:
         """Return whether an embedding lies on itself."""
@@ -480,15 +528,13 @@ class _Embedding(_OnGraph):
         """Keep what is torn; return the neighbourhoods of the sheet."""
         self.cut_pairs_ = np.empty((0, 2), dtype=np.uint32)
         self.cut_ = np.zeros(len(self.neighborhoods_), dtype=bool)
-        if opened is None:
+        if opened is None or not opened.torn.any():
             return self.neighborhoods_
         self.cut_pairs_ = pairs_of(self.neighborhoods_, opened.torn)
         self.cut_[self.cut_pairs_.ravel()] = True
         return without(self.neighborhoods_, self.cut_pairs_)[0]
 
-    def _say_what(
-        self, x: Matrix, embedding: Array
-    ) -> None:
+    def _say_what(self, x: Matrix, embedding: Array) -> None:
         """Keep the seams, and what kind of surface it is."""
         self.seams_, surface = self.__dict__.pop("_seams", ([], None))
         if surface is None and (self.cut is False or self.orientable_ is False):

@@ -147,7 +147,9 @@ class Plan(Stages):
         if self.refined:
             stages["refine"] = self._graph() | self._embedding() | self._refine()
         if self.cut:
-            laid = self._graph() | self._kept_net() | self._tangents() | self._connection() | self._embedding()
+            laid = (
+                self._graph() | self._kept_net() | self._tangents() | self._connection() | self._embedding()
+            )
             stages["cut, points laid down"] = laid | self._laid()
             stages["cut, sheet fitted"] = laid | self._fitted()
         return stages

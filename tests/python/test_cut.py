@@ -44,7 +44,7 @@ def tube():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_cylinder_becomes_a_strip(estimator):
-    x, truth = ub.datasets.cylinder(2000, random_state=0)
+    x, _truth = ub.datasets.cylinder(2000, random_state=0)
     model = fitted(x, estimator)
     m = model.faithfulness_
     assert m.r_n < 1.02 * m.lower_bound
@@ -52,7 +52,8 @@ def test_a_cylinder_becomes_a_strip(estimator):
     assert 0 < m.cut_share < 0.06
     sides = np.ptp(model.embedding_, axis=0)
     assert sides == pytest.approx([2 * np.pi, 3], rel=0.1)
-    assert model.orientable_ and not model.closed_
+    assert model.orientable_
+    assert not model.closed_
     assert model.surface_ == "open, orientable, Euler characteristic 0: looks like a cylinder or a ring"
     whole = fitted(x, estimator, cut=False)
     assert whole.faithfulness_.r_n > 2 * m.r_n
@@ -103,7 +104,8 @@ def test_what_lies_flat_is_left_whole(make, estimator):
     assert len(model.cut_pairs_) == 0
     assert not model.cut_.any()
     assert model.seams_ == []
-    assert model.orientable_ and not model.closed_
+    assert model.orientable_
+    assert not model.closed_
     assert (model.embedding_ == fitted(x, estimator, cut=False).embedding_).all()
 
 
@@ -116,11 +118,11 @@ def test_a_hole_is_told_from_none():
 
 
 def test_a_closed_curve_is_cut_at_one_point():
-    t = np.random.default_rng(0).uniform(0, 2 * np.pi, 500)
+    t = np.random.default_rng(0).permutation(500) / 500 * 2 * np.pi
     model = fitted(np.c_[np.cos(t), np.sin(t)], n_components=1)
     assert model.surface_ == "closed: looks like a circle"
     assert np.ptp(model.embedding_) == pytest.approx(2 * np.pi, rel=0.05)
-    assert model.faithfulness_.cut_length == pytest.approx(1, rel=0.3)
+    assert model.faithfulness_.cut_length == pytest.approx(1, rel=0.25)
 
 
 def test_pairs_are_neighbours_and_points_are_marked(tube):
@@ -156,7 +158,7 @@ def test_faithfulness_on_the_kept_parts(tube):
     lost = [any(frozenset((i, int(j))) in torn for j in tube.neighborhoods_[i]) for i in range(len(x))]
     assert m.cut_share == np.mean(lost)
     left = np.flatnonzero(~np.array(lost))
-    assert (m.per_point["r_n"][left] == whole.per_point["r_n"][left]).all()
+    assert m.per_point["r_n"][left] == pytest.approx(whole.per_point["r_n"][left], rel=1e-9)
     everything = np.array([[i, j] for i in range(len(x)) for j in tube.neighborhoods_[i]])
     assert ub.faithfulness(x, y, k, cut=everything).cut_share == 1
 
@@ -165,8 +167,9 @@ def test_a_cut_length_is_that_of_lines():
     points = np.random.default_rng(0).random((20_000, 2))
     nb = ub.neighborhoods(points, 10)
     owners = np.repeat(np.arange(len(points)), 10)
-    torn = (points[owners, 0] < 0.5) != (points[nb.indices, 0] < 0.5)
-    assert length_of(nb, torn, 2) == pytest.approx(1, rel=0.05)
+    column = np.floor(points[:, 0] * 10)  # nine lines: what a single one crosses varies by 6 %
+    torn = column[owners] != column[nb.indices]
+    assert length_of(nb, torn, 2) == pytest.approx(9, rel=0.05)
 
 
 @pytest.mark.parametrize(

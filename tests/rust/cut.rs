@@ -1,10 +1,12 @@
 //! Cutting: pairs against their definition, points laid down against a plain loop, and surfaces that are known.
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use unbend::charts::Atlas;
 use unbend::embed::align::Connection;
-use unbend::embed::cut::{Seams, Terrain, Unrolled, holes, marked, mend, restricted, rim, seams, spacing, torn};
+use unbend::embed::cut::{
+    Seams, Terrain, Unrolled, holes, marked, mend, restricted, rim, seams, spacing, torn,
+};
 use unbend::embed::frames_of;
 use unbend::{Error, Neighborhoods, Unmonitored};
 
@@ -48,7 +50,7 @@ fn seams_of(x: &Array2<f64>, k: usize, d: usize) -> Seams {
         let (points, kept) = (points(x), atlas_of(x, &graph, d));
         let lent = Atlas::lend(&points, &sheet, d, &kept).unwrap();
         let turns = frames_of(&lent, &found.y, &Unmonitored).unwrap();
-        seams(connection, &graph, &torn, &found.y, &turns, 8, &Unmonitored).unwrap()
+        seams(&points, connection, &graph, &torn, &found.y, &turns, 8, &Unmonitored).unwrap()
     })
 }
 
@@ -117,7 +119,9 @@ fn naively(x: &Array2<f64>, graph: &Neighborhoods, d: usize, root: usize) -> Vec
             DMatrix::from_column_slice(x.ncols(), d, &basis)
         };
         let bases: Vec<DMatrix<f64>> = (0..n).map(basis).collect();
-        let step = |i: usize, j: usize| DVector::from_iterator(x.ncols(), (0..x.ncols()).map(|a| x[[j, a]] - x[[i, a]]));
+        let step = |i: usize, j: usize| {
+            DVector::from_iterator(x.ncols(), (0..x.ncols()).map(|a| x[[j, a]] - x[[i, a]]))
+        };
         let polar = |z: DMatrix<f64>| {
             let naive::Svd { u, v, .. } = naive::svd(&z);
             u * v.transpose()
@@ -141,16 +145,18 @@ fn naively(x: &Array2<f64>, graph: &Neighborhoods, d: usize, root: usize) -> Vec
                 break;
             }
             let first = &bases[j] * polar(bases[j].transpose() * &frames[i]);
-            let guess = |p: usize, frame: &DMatrix<f64>| {
-                &y[p] + (&frames[p] + frame).transpose() * step(p, j) * 0.5
-            };
+            let guess =
+                |p: usize, frame: &DMatrix<f64>| &y[p] + (&frames[p] + frame).transpose() * step(p, j) * 0.5;
             let by_path = guess(i, &first);
             let heard: Vec<usize> = beside.of(j).iter().map(|&p| p as usize).collect();
             let heard: Vec<usize> = heard
                 .into_iter()
-                .filter(|&p| far[p].is_finite() && (p == i || (guess(p, &first) - &by_path).norm() <= 1.5 * h))
+                .filter(|&p| {
+                    far[p].is_finite() && (p == i || (guess(p, &first) - &by_path).norm() <= 1.5 * h)
+                })
                 .collect();
-            let wanted = heard.iter().fold(DMatrix::zeros(d, d), |sum, &p| sum + bases[j].transpose() * &frames[p]);
+            let wanted =
+                heard.iter().fold(DMatrix::zeros(d, d), |sum, &p| sum + bases[j].transpose() * &frames[p]);
             let frame = &bases[j] * polar(wanted);
             let sum = heard.iter().fold(DVector::zeros(d), |sum, &p| sum + guess(p, &frame));
             (far[j], y[j], frames[j]) = (through, sum / heard.len() as f64, frame);
@@ -161,11 +167,7 @@ fn naively(x: &Array2<f64>, graph: &Neighborhoods, d: usize, root: usize) -> Vec
 
 #[test]
 fn points_are_laid_down_as_by_a_plain_loop() {
-    for (x, k, d) in [
-        (tube(300, 3.0, 1), 8, 2),
-        (moebius(300, 0.5, 2), 7, 2),
-        (annulus(200, 0.4, 3), 6, 2),
-    ] {
+    for (x, k, d) in [(tube(300, 3.0, 1), 8, 2), (moebius(300, 0.5, 2), 7, 2), (annulus(200, 0.4, 3), 6, 2)] {
         let graph = nearest(&x, k);
         let found = unrolled(&x, &graph, d);
         assert_eq!(found.forced, 0, "a surface that overlaps has no such twin");
@@ -263,7 +265,7 @@ fn rims_and_holes_are_found() {
         assert!(rim.iter().any(|&piece| piece > 0));
         let on_rim = |i: usize| (x[[i, 0]].hypot(x[[i, 1]]) - 0.7).abs() > 0.2;
         assert!(rim.iter().enumerate().all(|(i, &piece)| piece == 0 || on_rim(i) || expected == 0));
-        let flat = x.slice(ndarray::s![.., ..2]).to_owned();
+        let flat = x.select(Axis(1), &[0, 1]);
         let h = spacing(&points(x), &nearest(x, 10), &Unmonitored).unwrap();
         assert_eq!(holes(&points(&flat), h, &rim, &Unmonitored).unwrap(), Some(expected));
         let nowhere = vec![0; 3000];
@@ -275,7 +277,7 @@ fn rims_and_holes_are_found() {
 fn slivers_are_mended_and_the_sheet_hangs_together() {
     let x = annulus(800, 0.0, 9);
     let graph = nearest(&x, 8);
-    let flat = x.slice(ndarray::s![.., ..2]).to_owned();
+    let flat = x.select(Axis(1), &[0, 1]);
     // one stray pair
     let mut torn = vec![false; 800 * 8];
     torn[0] = true;
@@ -335,7 +337,7 @@ fn hard_clouds_give_something_finite() {
 #[test]
 fn components_are_laid_down_each() {
     let (a, b) = (tube(600, 2.0, 1), tube(600, 2.0, 2) + 40.0);
-    let both = ndarray::concatenate(ndarray::Axis(0), &[a.view(), b.view()]).unwrap();
+    let both = ndarray::concatenate(Axis(0), &[a.view(), b.view()]).unwrap();
     let graph = nearest(&both, 8);
     let found = unrolled(&both, &graph, 2);
     assert_eq!(found.roots.len(), 2);

@@ -198,7 +198,9 @@ def _surface_lines(model: Any) -> Iterator[str]:
     if len(getattr(model, "cut_pairs_", ())) == 0:
         return
     m, seams = model.faithfulness_, len(model.seams_)
-    words = f"{model.surface_}; {seams} seam{'s' * (seams != 1)}, through {m.cut_share:.1%} of all neighbourhoods"
+    words = (
+        f"{model.surface_}; {seams} seam{'s' * (seams != 1)}, through {m.cut_share:.1%} of all neighbourhoods"
+    )
     yield from wrapped(f"cut        {words}", 11)
 
 

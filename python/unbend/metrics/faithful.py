@@ -60,9 +60,9 @@ class Faithfulness:
         Of an embedding that was cut, the share of neighbourhoods that lost a member to the cut; all other
         numbers are those of what is left of them. `overlap` counts steps on the data, across the cut.
     cut_length : float
-        The length of the cut, where the length of data in d dimensions is the d-th root of their volume: 2 for a
-        square torus cut open along two of its circles. Estimated by Crofton's formula from how many neighbours are
-        parted.
+        The length of the cut, where that of data in d dimensions is the d-th root of their volume: 2 for a
+        square torus cut open along two of its circles. Estimated by Crofton's formula from how many
+        neighbours are parted.
     standard_error : mapping of float
         Of each mean, when a sample was measured; 0 when all were.
     per_point : mapping of ndarray
@@ -220,7 +220,7 @@ def faithfulness(
     """
     (x, y), steps, threads = pair(X, Y), as_count(overlap_steps, "overlap_steps"), thread_count(n_jobs)
     found = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
-    sheet, parted = _parted(found, cut, y.shape[1])
+    sheet, share, length = _parted(found, cut, y.shape[1])
 
     def measure(centers: Centers) -> tuple[dict[str, Any], Array]:
         fields = np.empty((len(_PER_POINT) + 2, len(x) if centers is None else len(centers)))
@@ -238,18 +238,19 @@ def faithfulness(
         per_point=per_point,
         centers=np.arange(len(x), dtype=np.uint32) if centers is None else centers,
         _overlap=_Overlap(np.array(y, order="C"), found, steps, centers, n_jobs),
-        **parted,
+        cut_share=share,
+        cut_length=length,
     )
 
 
-def _parted(found: Neighborhoods, pairs: Any, d: int) -> tuple[Neighborhoods, dict[str, float]]:
+def _parted(found: Neighborhoods, pairs: Any, d: int) -> tuple[Neighborhoods, float, float]:
     """Return the neighbourhoods without what a cut has parted, and how much that is."""
     if pairs is None or len(pairs) == 0:
-        return found, {}
+        return found, 0.0, 0.0
     from ..cut import as_pairs, length_of, share_of, without
 
     sheet, torn = without(found, as_pairs(pairs, len(found)))
-    return sheet, {"cut_share": share_of(found, torn), "cut_length": length_of(found, torn, d)}
+    return sheet, share_of(found, torn), length_of(found, torn, d)
 
 
 @overload

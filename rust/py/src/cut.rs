@@ -104,16 +104,17 @@ pub fn restricted<'py>(
 pub fn seams<'py>(
     py: Python<'py>,
     alignment: &Bound<'py, Alignment>,
+    x: Matrix<'py>,
     graph: Graph<'py>,
     torn: PyReadonlyArray1<'py, bool>,
     y: PyReadonlyArray1<'py, f64>,
     turns: PyReadonlyArray1<'py, f64>,
     least: usize,
 ) -> PyResult<(Vec<Bound<'py, PyDict>>, usize)> {
-    let (graph, alignment) = (graph.neighborhoods()?, alignment.get());
+    let (x, graph, alignment) = (x.values(), graph.neighborhoods()?, alignment.get());
     let (torn, y, turns) = (torn.as_slice()?, y.as_slice()?, turns.as_slice()?);
     let found = run(py, alignment.n_jobs, |m: &dyn Monitor| {
-        cut::seams(&alignment.connection, &graph, torn, y, turns, least, m)
+        cut::seams(&points("X", x, m)?, &alignment.connection, &graph, torn, y, turns, least, m)
     })?;
     let seams = found.seams.into_iter().map(|seam| to_dict(py, seam)).collect::<PyResult<_>>()?;
     Ok((seams, found.rank))

@@ -70,7 +70,8 @@ impl Grid {
         let rows = (y - r).ceil().max(0.0) as usize..=((y + r).floor() as usize).min(self.height - 1);
         for row in rows {
             let half = (r * r - (row as f64 - y).powi(2)).max(0.0).sqrt();
-            let columns = (x - half).ceil().max(0.0) as usize..=((x + half).floor() as usize).min(self.width - 1);
+            let columns =
+                (x - half).ceil().max(0.0) as usize..=((x + half).floor() as usize).min(self.width - 1);
             columns.for_each(|column| f(row * self.width + column));
         }
     }

@@ -13,10 +13,10 @@ use crate::monitor::{Monitor, Silent};
 use crate::parallel::map_points;
 
 /// How much of a half-sphere's mean is enough.
-const SHARE: f64 = 0.7;
+const SHARE: f64 = 0.6;
 
 /// A piece of rim holds so many points or more; the end of a curve is a point, with few others beside it.
-const LEAST: usize = 12;
+const LEAST: usize = 14;
 const LEAST_OF_CURVE: usize = 2;
 
 /// For every point the piece of rim that it lies on, numbered from 1; 0 within the surface. Nothing where only charts are
@@ -27,10 +27,11 @@ pub fn rim(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Res
     }
     let d = connection.n_components();
     let enough = SHARE * mean_of_half_sphere(d);
-    let one_sided = map_points(connection.graph().len(), STAGE, &Silent(monitor), Around::default, |around, i| {
-        around.begin(connection, i);
-        around.mean(atlas, i, d) > enough
-    })?;
+    let one_sided =
+        map_points(connection.graph().len(), STAGE, &Silent(monitor), Around::default, |around, i| {
+            around.begin(connection, i);
+            around.mean(atlas, i, d) > enough
+        })?;
     let least = if d == 1 { LEAST_OF_CURVE } else { LEAST };
     Ok(Some(pieces(connection, &one_sided, least)))
 }
@@ -85,12 +86,13 @@ impl Around {
     }
 }
 
-/// Neighbours among the marked hang together; pieces of fewer than `least` are chance.
+/// Marked points within two steps hang together; pieces of fewer than `least` are chance.
 fn pieces(connection: &Connection, marked: &[bool], least: usize) -> Vec<u32> {
-    let (graph, n) = (connection.graph(), marked.len());
-    let mut parent: Vec<u32> = (0..n as u32).collect();
+    let n = marked.len();
+    let (mut parent, mut around): (Vec<u32>, _) = ((0..n as u32).collect(), Around::default());
     for i in (0..n).filter(|&i| marked[i]) {
-        for &j in graph.of(i).iter().filter(|&&j| marked[j as usize]) {
+        around.begin(connection, i);
+        for &j in around.points.iter().filter(|&&j| marked[j as usize]) {
             let (a, b) = (find(&mut parent, i as u32), find(&mut parent, j));
             parent[a.max(b) as usize] = a.min(b);
         }

@@ -1,26 +1,35 @@
 //! The seams of a cut: torn pairs that follow each other, what runs along what, and which loops they stand for.
 //!
-//! Two torn pairs belong to one seam when their first ends are near each other on the sheet, and their second ends as well. A
-//! walk that leaves the sheet at one end of a torn pair and comes back at the other is a loop on the surface. Loops over
-//! one seam can be pulled into each other. A seam that ends within the sheet is none: its loops shrink over the end. And
-//! where three sheets meet, torn pairs that form a triangle add up. What is left of the seams then, modulo two, is the
-//! first homology of the surface, as far as the sheet itself has no holes.
+//! Two torn pairs belong to one seam when their first ends are near each other on the sheet, and their second ends as
+//! well. A walk that leaves the sheet at one end of a torn pair and comes back at the other is a loop on the surface, and
+//! loops over one seam can be pulled into each other. A seam that ends within the sheet is none: where the ends of a pair
+//! are near each other on the sheet, its loop shrinks over the end of the seam. And where three sheets meet, torn pairs
+//! that form a triangle add up. What is left of the seams then, modulo two, is the first homology of the surface, as far
+//! as the sheet itself has no holes.
 //!
-//! Cost: O(m k^2) for m torn pairs, of which there are O(n^(1 - 1/d)).
+//! Near is measured in the data, along the sheet: a picture is stretched most where seams end.
+//!
+//! Cost: O(m k^2 q) for m torn pairs, of which there are O(n^(1 - 1/d)).
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, BTreeSet};
+use std::collections::{BTreeSet, BinaryHeap};
 
+use super::STAGE;
 use super::torn::check_entries;
+use crate::charts::check_lengths;
 use crate::embed::align::Connection;
 use crate::error::{Error, Result};
 use crate::linalg::first;
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::distance;
+use crate::parallel::map_points;
+use crate::points::Points;
 
-/// Points within so many steps are near each other. A pair whose surroundings meet is where a seam ends.
-const STEPS: usize = 2;
+/// Points are near if on the way along the sheet, of at most so many steps, none is farther than so many spacings. Among
+/// points drawn at random torn pairs leave gaps of more than two.
+const STEPS: usize = 8;
+const NEAR: f64 = 3.0;
 
 /// Pairs between two looks at the monitor.
 const LOOK: usize = 512;
@@ -48,7 +57,9 @@ pub struct Seams {
 }
 
 /// Finds the seams of at least `least` pairs. `turns` are the frames of the picture `y` on its sheet.
+#[allow(clippy::too_many_arguments)] // data, graph, cut and picture
 pub fn seams(
+    x: &Points,
     connection: &Connection,
     graph: &Neighborhoods,
     torn: &[bool],
@@ -57,6 +68,7 @@ pub fn seams(
     least: usize,
     monitor: &dyn Monitor,
 ) -> Result<Seams> {
+    check_lengths(x, "X", graph)?;
     check_entries(graph, torn)?;
     connection.check_turns(turns)?;
     let d = connection.n_components();
@@ -64,51 +76,45 @@ pub fn seams(
         let (left, right) = ("Y", "the points, times d,");
         return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: graph.len() * d });
     }
-    let pairs = Pairs::new(graph, torn)?;
+    let pairs = Pairs::new(x, graph, torn, monitor)?;
     let mut bundles = Bundles::new(pairs.ends.len());
-    let mut balls = Balls::default();
     for pair in 0..pairs.ends.len() {
         if pair.is_multiple_of(LOOK) {
             monitor.check()?;
         }
-        pairs.beside(pair, &mut balls, |other, swapped| bundles.join(pair as u32, other, swapped));
+        pairs.beside(pair, |other, swapped| bundles.join(pair as u32, other, swapped));
     }
     let classes = Classes::new(&pairs, &mut bundles, least);
-    let ends: Vec<bool> = classes.members.iter().map(|members| pairs.end_within(members)).collect();
-    let rank = rank(&pairs, &classes, &ends);
+    let rank = rank(&pairs, &classes, monitor)?;
     let mut scratch = (Vec::new(), Vec::new());
-    let large = (0..classes.members.len()).filter(|&c| classes.is_large(c));
     let mut seams = Vec::new();
-    for c in large {
+    for members in classes.members.iter().filter(|members| members.len() >= least) {
         monitor.check()?;
-        let members = &classes.members[c];
         let reflected = |&&(pair, _): &&(u32, bool)| {
             let (i, j) = pairs.ends[pair as usize];
             reflects(connection, i as usize, j as usize, turns, &mut scratch)
         };
-        let votes = members.iter().filter(reflected).count();
-        let sides = pairs.in_order(members, y, d);
-        seams.push(Seam { sides, reversed: 2 * votes > members.len(), ends: ends[c], n_pairs: members.len() });
+        let reversed = 2 * members.iter().filter(reflected).count() > members.len();
+        let (sides, ends) = (pairs.in_order(members, y, d), pairs.end_within(members));
+        seams.push(Seam { sides, reversed, ends, n_pairs: members.len() });
     }
     seams.sort_by_key(|seam| Reverse(seam.n_pairs));
     Ok(Seams { seams, rank })
 }
 
-/// The points around both ends of a pair; reused.
-#[derive(Default)]
-struct Balls(Vec<u32>, Vec<u32>);
-
-/// Torn pairs, each once, and the sheet.
+/// Torn pairs, each once, and what is near their ends.
 struct Pairs {
     ends: Vec<(u32, u32)>,
     /// The pairs of each point.
     first: Vec<u32>,
     of: Vec<u32>,
-    sheet: Neighborhoods<'static>,
+    /// For each point of a pair those near it, itself among them, in rising order; and which of these lists is whose.
+    balls: Vec<Vec<u32>>,
+    ball: Vec<u32>,
 }
 
 impl Pairs {
-    fn new(graph: &Neighborhoods, torn: &[bool]) -> Result<Self> {
+    fn new(x: &Points, graph: &Neighborhoods, torn: &[bool], monitor: &dyn Monitor) -> Result<Self> {
         let mut ends: Vec<(u32, u32)> = super::torn::entries(graph)
             .filter(|&(.., at)| torn[at])
             .map(|(i, j, _)| (i.min(j) as u32, i.max(j) as u32))
@@ -128,51 +134,54 @@ impl Pairs {
                 next[end as usize] += 1;
             }
         }
-        Ok(Pairs { ends, first, of, sheet: super::restricted(graph, torn)?.symmetrized() })
+        let mut touched: Vec<u32> = ends.iter().flat_map(|&(i, j)| [i, j]).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        let mut ball = vec![u32::MAX; graph.len()];
+        touched.iter().zip(0..).for_each(|(&i, at)| ball[i as usize] = at);
+        let sheet = super::restricted(graph, torn)?.symmetrized();
+        let reach = NEAR * super::spacing(x, graph, monitor)?;
+        let near = |walk: &mut Walk, at: usize| walk.near(x, &sheet, touched[at], reach);
+        let balls = map_points(touched.len(), STAGE, &Silent(monitor), Walk::default, near)?;
+        Ok(Pairs { ends, first, of, balls, ball })
     }
 
     fn at(&self, i: u32) -> &[u32] {
         &self.of[self.first[i as usize] as usize..self.first[i as usize + 1] as usize]
     }
 
-    /// Calls `f(other, swapped)` for the pairs that run beside one: whether its ends are in the other order.
-    fn beside(&self, pair: usize, balls: &mut Balls, mut f: impl FnMut(u32, bool)) {
-        let (i, j) = self.ends[pair];
-        let Balls(left, right) = balls;
-        self.ball(i, left);
-        self.ball(j, right);
-        for &p in left.iter() {
-            for &other in self.at(p).iter().filter(|&&other| other as usize != pair) {
-                let (a, b) = self.ends[other as usize];
-                let (swapped, end) = if a == p { (false, b) } else { (true, a) };
-                if right.binary_search(&end).is_ok() {
-                    f(other, swapped);
-                }
-            }
-        }
+    fn near(&self, i: u32) -> &[u32] {
+        &self.balls[self.ball[i as usize] as usize]
     }
 
-    /// Whether the two ends of some pair are few steps apart on the sheet.
-    fn end_within(&self, members: &[(u32, bool)]) -> bool {
-        let Balls(mut left, mut right) = Balls::default();
-        members.iter().any(|&(pair, _)| {
-            let (i, j) = self.ends[pair as usize];
-            self.ball(i, &mut left);
-            self.ball(j, &mut right);
-            left.iter().any(|p| right.binary_search(p).is_ok())
+    fn are_near(&self, i: u32, j: u32) -> bool {
+        self.near(i).binary_search(&j).is_ok()
+    }
+
+    /// The pairs near `i`, each with its end there and its other end.
+    fn around(&self, i: u32) -> impl Iterator<Item = (u32, u32, u32)> {
+        self.near(i).iter().flat_map(move |&p| {
+            self.at(p).iter().map(move |&pair| {
+                let (a, b) = self.ends[pair as usize];
+                (pair, p, if a == p { b } else { a })
+            })
         })
     }
 
-    fn ball(&self, i: u32, ball: &mut Vec<u32>) {
-        ball.clear();
-        ball.push(i);
-        for _ in 0..STEPS {
-            for at in 0..ball.len() {
-                ball.extend_from_slice(self.sheet.of(ball[at] as usize));
+    /// Calls `f(other, swapped)` for the pairs that run beside one: whether its ends are in the other order.
+    fn beside(&self, pair: usize, mut f: impl FnMut(u32, bool)) {
+        let (i, j) = self.ends[pair];
+        for (other, here, there) in self.around(i) {
+            if other as usize != pair && self.are_near(j, there) {
+                f(other, here > there);
             }
-            ball.sort_unstable();
-            ball.dedup();
         }
+    }
+
+    /// Whether the two ends of some pair are near each other on the sheet.
+    fn end_within(&self, members: &[(u32, bool)]) -> bool {
+        let ends = members.iter().map(|&(pair, _)| self.ends[pair as usize]);
+        ends.into_iter().any(|(i, j)| self.are_near(i, j))
     }
 
     /// The points of both sides, by how far along the seam their pairs lie.
@@ -200,13 +209,12 @@ impl Pairs {
         let from = |start: usize| {
             let mut distances = vec![f64::INFINITY; members.len()];
             let mut queue = BinaryHeap::from([Reverse((0u64, start))]);
-            let mut balls = Balls::default();
             distances[start] = 0.0;
             while let Some(Reverse((bits, at))) = queue.pop() {
                 if f64::from_bits(bits) > distances[at] {
                     continue;
                 }
-                self.beside(members[at].0 as usize, &mut balls, |other, swapped| {
+                self.beside(members[at].0 as usize, |other, swapped| {
                     let Some(next) = place(other) else { return };
                     let through = distances[at] + self.between(members[at].0, other, swapped, y, d);
                     if through < distances[next] {
@@ -232,8 +240,51 @@ impl Pairs {
     }
 }
 
+/// The points near one; reused.
+#[derive(Default)]
+struct Walk {
+    frontier: Vec<u32>,
+    next: Vec<u32>,
+    own: Vec<f64>,
+    row: Vec<f64>,
+}
+
+impl Walk {
+    fn near(&mut self, x: &Points, sheet: &Neighborhoods, i: u32, reach: f64) -> Vec<u32> {
+        let Walk { frontier, next, own, row } = self;
+        let (own, row) = (first(own, x.dim()), first(row, x.dim()));
+        x.copy_row(i as usize, own);
+        let mut ball = vec![i];
+        frontier.clear();
+        frontier.push(i);
+        for _ in 0..STEPS {
+            next.clear();
+            frontier.iter().for_each(|&p| next.extend_from_slice(sheet.of(p as usize)));
+            next.sort_unstable();
+            next.dedup();
+            next.retain(|&p| {
+                x.copy_row(p as usize, row);
+                ball.binary_search(&p).is_err() && distance(own, row) <= reach
+            });
+            if next.is_empty() {
+                break;
+            }
+            ball.extend_from_slice(next);
+            ball.sort_unstable();
+            std::mem::swap(frontier, next);
+        }
+        ball
+    }
+}
+
 /// Whether the surface comes through a torn pair reflected: det(O_i' P_i'P_j O_j) < 0.
-fn reflects(connection: &Connection, i: usize, j: usize, turns: &[f64], scratch: &mut (Vec<f64>, Vec<f64>)) -> bool {
+fn reflects(
+    connection: &Connection,
+    i: usize,
+    j: usize,
+    turns: &[f64],
+    scratch: &mut (Vec<f64>, Vec<f64>),
+) -> bool {
     let d = connection.n_components();
     let at = connection.graph().of(i).binary_search(&(j as u32)).unwrap_or(0);
     let product = connection.product(connection.edges(i).start + at);
@@ -249,8 +300,8 @@ fn reflects(connection: &Connection, i: usize, j: usize, turns: &[f64], scratch:
 fn determinant_sign(matrix: &mut [f64], d: usize) -> f64 {
     let mut sign = 1.0;
     for j in 0..d {
-        let pivot =
-            (j..d).fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
+        let pivot = (j..d)
+            .fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
         if pivot != j {
             sign = -sign;
             (0..d).for_each(|c| matrix.swap(c * d + j, c * d + pivot));
@@ -331,27 +382,46 @@ impl Classes {
 }
 
 /// The rank of the large seams modulo those that end within the sheet and the triangles of torn pairs.
-fn rank(pairs: &Pairs, classes: &Classes, ends: &[bool]) -> usize {
+fn rank(pairs: &Pairs, classes: &Classes, monitor: &dyn Monitor) -> Result<usize> {
     let mut span = Span::default();
-    (0..ends.len()).filter(|&c| ends[c]).for_each(|c| span.add(BTreeSet::from([c as u32])));
-    for (pair, &(i, j)) in pairs.ends.iter().enumerate() {
-        for &side in pairs.at(j) {
-            let (a, b) = pairs.ends[side as usize];
-            let far = if a == j { b } else { a };
-            let third = pairs.at(i).iter().find(|&&third| {
-                let (a, b) = pairs.ends[third as usize];
-                far != i && (a == far || b == far)
-            });
-            if let Some(&third) = third {
-                let mut sum = BTreeSet::new();
-                [pair as u32, side, third].iter().for_each(|&p| toggle(&mut sum, classes.of[p as usize]));
-                span.add(sum);
-            }
+    let ends = (0..classes.members.len()).filter(|&c| pairs.end_within(&classes.members[c]));
+    ends.for_each(|c| span.add(BTreeSet::from([c as u32])));
+    let mut known = BTreeSet::new();
+    for pair in 0..pairs.ends.len() {
+        if pair.is_multiple_of(LOOK) {
+            monitor.check()?;
         }
+        add_triangles(pairs, classes, pair, &mut known, &mut span);
     }
     let before = span.rank();
-    (0..ends.len()).filter(|&c| classes.is_large(c)).for_each(|c| span.add(BTreeSet::from([c as u32])));
-    span.rank() - before
+    let large = (0..classes.members.len()).filter(|&c| classes.is_large(c));
+    large.for_each(|c| span.add(BTreeSet::from([c as u32])));
+    Ok(span.rank() - before)
+}
+
+/// Adds the sums of three seams that close around one of their pairs.
+fn add_triangles(
+    pairs: &Pairs,
+    classes: &Classes,
+    pair: usize,
+    known: &mut BTreeSet<[u32; 3]>,
+    span: &mut Span,
+) {
+    let ((i, j), own) = (pairs.ends[pair], classes.of[pair]);
+    for (side, _, far) in pairs.around(j) {
+        for (third, _, end) in pairs.around(i) {
+            let mut sum = [own, classes.of[side as usize], classes.of[third as usize]];
+            sum.sort_unstable();
+            // three of one seam would say that it is none, which its ends say
+            if sum[0] == sum[2] || known.contains(&sum) || !pairs.are_near(far, end) {
+                continue;
+            }
+            known.insert(sum);
+            let mut odd = BTreeSet::new();
+            sum.iter().for_each(|&c| toggle(&mut odd, c));
+            span.add(odd);
+        }
+    }
 }
 
 fn toggle(set: &mut BTreeSet<u32>, c: u32) {

@@ -78,9 +78,8 @@ pub fn marked(graph: &Neighborhoods, pairs: &[u32]) -> Result<Vec<bool>> {
     let mut sorted: Vec<(u32, u32)> =
         pairs.chunks_exact(2).map(|ends| (ends[0].min(ends[1]), ends[0].max(ends[1]))).collect();
     sorted.sort_unstable();
-    let marked = |(i, j, _): (usize, usize, usize)| {
-        sorted.binary_search(&(i.min(j) as u32, i.max(j) as u32)).is_ok()
-    };
+    let marked =
+        |(i, j, _): (usize, usize, usize)| sorted.binary_search(&(i.min(j) as u32, i.max(j) as u32)).is_ok();
     Ok(entries(graph).map(marked).collect())
 }
 
@@ -114,7 +113,7 @@ fn drop_slivers(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usi
     let mut sizes = vec![0usize; n];
     (0..n).filter(|&i| touched[i]).for_each(|i| sizes[roots[i] as usize] += 1);
     let (mut from, mut to) = (vec![0.0; y.dim()], vec![0.0; y.dim()]);
-    for (i, j, _) in entries(graph).filter(|&(i, _, at)| torn[at] && sizes[roots[i] as usize] < least) {
+    for (i, j, _) in entries(graph).filter(|&(.., at)| torn[at]) {
         y.copy_row(i, &mut from);
         y.copy_row(j, &mut to);
         if distance(&from, &to) > reach {

@@ -69,11 +69,7 @@ pub struct Unrolled {
 
 impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
     /// Cost: O(n k q d).
-    pub fn new(
-        connection: &'a Connection,
-        atlas: &'a Atlas<'b, 'p>,
-        monitor: &dyn Monitor,
-    ) -> Result<Self> {
+    pub fn new(connection: &'a Connection, atlas: &'a Atlas<'b, 'p>, monitor: &dyn Monitor) -> Result<Self> {
         let spacing = spacing(atlas.points(), atlas.neighborhoods(), monitor)?;
         let (graph, width) = (connection.graph(), connection.n_components() + 1);
         let mut steps = vec![0.0; graph.indices().len() * width];
@@ -131,14 +127,17 @@ impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
         let scores: Vec<Vec<usize>> =
             tries.par_iter().map(|laid| self.torn_in_each(labels, roots.len(), laid, tau)).collect();
         let kept: Vec<usize> = (0..roots.len())
-            .map(|c| (1..roots[c].len()).fold(0, |best, t| if scores[t][c] < scores[best][c] { t } else { best }))
+            .map(|c| {
+                (1..roots[c].len()).fold(0, |best, t| if scores[t][c] < scores[best][c] { t } else { best })
+            })
             .collect();
         let mut y = vec![0.0; labels.len() * d];
         for (row, (i, &label)) in y.chunks_exact_mut(d).zip(labels.iter().enumerate()) {
             row.copy_from_slice(&tries[kept[label as usize]].y[i * d..][..d]);
         }
         let is_kept = |i: u32, t: usize| kept[labels[i as usize] as usize] == t;
-        let forced = tries.iter().enumerate().map(|(t, laid)| laid.forced.iter().filter(|&&i| is_kept(i, t)).count());
+        let forced =
+            tries.iter().enumerate().map(|(t, laid)| laid.forced.iter().filter(|&&i| is_kept(i, t)).count());
         let roots = roots.iter().zip(&kept).map(|(roots, &t)| roots[t]).collect();
         Unrolled { y, forced: forced.sum(), roots }
     }
