@@ -39,7 +39,7 @@ impl Cells {
         let mut cell = middle.clone();
         (0..3usize.pow(self.d as u32)).any(|mut code| {
             for b in 0..self.d {
-                cell[b] = middle[b] + (code % 3) as i64 - 1;
+                cell[b] = middle[b].saturating_add((code % 3) as i64 - 1);
                 code /= 3;
             }
             let mut next = self.last.get(&cell).copied().unwrap_or(NOBODY);
