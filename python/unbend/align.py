@@ -238,15 +238,16 @@ class ProcrustesAlignment(_Embedding):
         self.alignment_ = min(tried, key=lambda name: task.score(tried[name]))
         found = tried[self.alignment_]
         self.loops_ = task.tangents.open(found.turns).reshape(-1, 2)
-        if not found.trace["converged"]:
-            self._warn_of_residual(found.trace)
         return found.embedding, {name: candidate.trace for name, candidate in tried.items()}
 
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
         try:
-            return super()._lay_flat(x, k, watch)
+            embedding, trace = super()._lay_flat(x, k, watch)
         finally:
             self.__dict__.pop("_tangents", None)
+        if not trace[self.alignment_]["converged"] and not self.cut_.any():
+            self._warn_of_residual(trace[self.alignment_])
+        return embedding, trace
 
     def _tangents_of(self, x: Matrix, net: _core.Net | None, watch: Watch) -> _core.Alignment:
         return self._tangents
@@ -281,7 +282,7 @@ class ProcrustesAlignment(_Embedding):
             f"eq. 11 is solved to a residual of {trace['residual']:.1e} after {trace['n_solve']:,} steps, "
             f"not to solve_tol = {self.solve_tol:g}",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
 
     def _measure(self, watch: Watch) -> None:

@@ -1,5 +1,7 @@
 """Cutting: what cannot lie flat is opened, what can is left whole, and the glue is known."""
 
+import warnings
+
 import numpy as np
 import pytest
 import unbend as ub
@@ -55,7 +57,9 @@ def test_a_cylinder_becomes_a_strip(estimator):
     assert model.orientable_
     assert not model.closed_
     assert model.surface_ == "open, orientable, Euler characteristic 0: looks like a cylinder or a ring"
-    whole = fitted(x, estimator, cut=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ub.NotFlatWarning)
+        whole = fitted(x, estimator, cut=False)
     assert whole.faithfulness_.r_n > 2 * m.r_n
     assert len(whole.cut_pairs_) == 0
 
@@ -106,7 +110,25 @@ def test_what_lies_flat_is_left_whole(make, estimator):
     assert model.seams_ == []
     assert model.orientable_
     assert not model.closed_
-    assert (model.embedding_ == fitted(x, estimator, cut=False).embedding_).all()
+    m = model.faithfulness_
+    assert m.overlap < 0.01
+    assert (m.cut_share, m.cut_length) == (0, 0)
+
+
+def test_what_lies_flat_is_as_without_a_cut():
+    x, _ = ub.datasets.swiss_roll(2000, random_state=1)
+    for estimator in ESTIMATORS:
+        assert (fitted(x, estimator).embedding_ == fitted(x, estimator, cut=False).embedding_).all()
+
+
+def test_a_fold_that_needs_no_cut_is_laid_whole():
+    x, _ = ub.datasets.hemisphere(2500, random_state=1)
+    with pytest.warns(ub.NotFlatWarning):
+        folded = fitted(x, cut=False)
+    whole = fitted(x)
+    assert folded.faithfulness_.overlap > 0.1
+    assert whole.faithfulness_.overlap < 0.01
+    assert len(whole.cut_pairs_) == 0
 
 
 def test_a_hole_is_told_from_none():

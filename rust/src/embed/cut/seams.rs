@@ -28,8 +28,11 @@ use crate::points::Points;
 
 /// Points are near if on the way along the sheet, of at most so many steps, none is farther than so many spacings. Among
 /// points drawn at random torn pairs leave gaps of more than two.
-const STEPS: usize = 8;
-const NEAR: f64 = 3.0;
+const STEPS: usize = 10;
+const NEAR: f64 = 4.0;
+
+/// Seams of a lesser share of all torn pairs are too short to tell whether they end: they count as no loops.
+const LOOPS: f64 = 0.03;
 
 /// Pairs between two looks at the monitor.
 const LOOK: usize = 512;
@@ -52,7 +55,7 @@ pub struct Seam {
 pub struct Seams {
     /// Those of enough pairs.
     pub seams: Vec<Seam>,
-    /// How many of them are independent loops, modulo two.
+    /// How many of the longer ones are independent loops, modulo two.
     pub rank: usize,
 }
 
@@ -377,7 +380,8 @@ impl Classes {
     }
 
     fn is_large(&self, c: usize) -> bool {
-        self.members[c].len() >= self.least
+        let size = self.members[c].len();
+        size >= self.least && size as f64 >= LOOPS * self.of.len() as f64
     }
 }
 
