@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import anndata, datasets, metrics
 from .charts import Charts, charts
 from .comparison import Comparison, compare
+from .cut import Seam
 from .diagnostics import Price, Verdict, price_of_normalization
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
@@ -17,9 +18,9 @@ from .refine import Refinement, RefinementInterrupted, refine
 from .report import Report, report
 
 if TYPE_CHECKING:
-    from .align import NotFlatWarning, ProcrustesAlignment
+    from .align import ProcrustesAlignment
     from .bottom import GapWarning
-    from .embed import DisconnectedWarning, GreedyProcrustes
+    from .embed import DisconnectedWarning, GreedyProcrustes, NotFlatWarning
     from .isomap import Isomap
     from .linear import PCA, DistortionWarning, RandomProjection
     from .models import load
@@ -66,6 +67,7 @@ __all__ = [
     "Refinement",
     "RefinementInterrupted",
     "Report",
+    "Seam",
     "Stopped",
     "Verdict",
     "WithNeighbors",
@@ -101,7 +103,7 @@ _LATER = {
     "LocallyLinearEmbedding": "spectral",
     "ModifiedLLE": "spectral",
     "NotEuclideanWarning": "scaling",
-    "NotFlatWarning": "align",
+    "NotFlatWarning": "embed",
     "PCA": "linear",
     "ProcrustesAlignment": "align",
     "RandomProjection": "linear",

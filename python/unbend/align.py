@@ -13,15 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
-from .embed import Refine, _Embedding
+from .embed import SUSPICIOUS, NotFlatWarning, Refine, _Embedding
 from .estimator import check_choice
-from .metrics import faithfulness
+from .metrics import Faithfulness, faithfulness
 from .metrics.folds import OVERLAPPING
 from .neighbors import DEFAULT_RECALL, SearchMethod
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
-__all__ = ["NotFlatWarning", "ProcrustesAlignment"]
+__all__ = ["ProcrustesAlignment"]
 
 Array = npt.NDArray[np.float64]
 Method = Literal["auto", "tree", "spectral", "projection", "anneal"]
@@ -44,27 +44,6 @@ CHEAP = 20_000
 
 SMALLEST = 50
 """Components of fewer points are left to the tree."""
-
-SUSPICIOUS = 2.0
-"""Above this multiple of its bound R_N is a reason to look at the overlap."""
-
-
-class NotFlatWarning(UserWarning):
-    """The data cannot be laid flat without a cut or a fold, and the embedding shows it.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np, unbend as ub
-    >>> t, s = np.random.default_rng(0).uniform(-1, 1, size=(2, 2000))
-    >>> r = 1 + s / 3 * np.cos(t * np.pi / 2)
-    >>> moebius = np.c_[r * np.cos(t * np.pi), r * np.sin(t * np.pi), s / 3 * np.sin(t * np.pi / 2)]
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warnings.simplefilter("always")
-    ...     psa = ub.ProcrustesAlignment().fit(moebius)
-    >>> psa.orientable_, found[0].category is ub.NotFlatWarning
-    (False, True)
-    """
 
 
 class ProcrustesAlignment(_Embedding):
@@ -113,6 +92,10 @@ class ProcrustesAlignment(_Embedding):
         How neighbours are found; see :func:`unbend.neighborhoods`.
     neighbors_recall : float, default 0.98
         The share of the true neighbours that an approximate search shall find.
+    cut : {"auto", True, False}
+        Whether to cut open what cannot lie flat: a tube, a sphere, a surface with one side. "auto" cuts where
+        the embedding would lie on itself, or where a cut makes flat what is not; True wherever neighbours are
+        torn apart when the data are laid down from a central point; False never. What is flat is left whole.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -138,11 +121,21 @@ class ProcrustesAlignment(_Embedding):
     neighborhoods_ : Neighborhoods
         Those of the data.
     faithfulness_ : Faithfulness
-        How faithful the embedding is.
+        How faithful the embedding is; beside a cut, what is left of each neighbourhood.
     component_labels_ : ndarray of shape (n,)
         The component of each point.
-    orientable_ : bool
-        False if the data lie on a surface with one side, like a Moebius strip: it has no embedding.
+    cut_pairs_ : ndarray of shape (m, 2)
+        Pairs of neighbours in the data that a cut has parted; none if there is no cut.
+    cut_ : ndarray of bool, shape (n,)
+        The points along the cut.
+    seams_ : list of Seam
+        The arcs of the cut, each with its partner.
+    orientable_, closed_ : bool or None
+        Whether the surface has two sides, and whether it has no rim; None where it was not looked at.
+    euler_characteristic_ : int or None
+        Its Euler characteristic, where it can be told: for surfaces in one piece.
+    surface_ : str
+        The same in words.
     loops_ : ndarray of shape (m, 2)
         Neighbours whose frames are more than 30 degrees apart all the same: going round through such a
         pair ends turned or reflected. Many of them are a seam of a surface that closes on itself, or the
@@ -179,7 +172,8 @@ class ProcrustesAlignment(_Embedding):
     (True, 0)
     """
 
-    orientable_: bool
+    REFINED_FIRST = False
+
     loops_: npt.NDArray[np.uint32]
     alignment_: str
 
@@ -199,6 +193,7 @@ class ProcrustesAlignment(_Embedding):
         refine_tol: float = 1e-3,
         neighbors_method: SearchMethod = "auto",
         neighbors_recall: float = DEFAULT_RECALL,
+        cut: Literal["auto"] | bool = "auto",
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -219,6 +214,7 @@ class ProcrustesAlignment(_Embedding):
         self.refine_tol = refine_tol
         self.neighbors_method = neighbors_method
         self.neighbors_recall = neighbors_recall
+        self.cut = cut
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -246,14 +242,27 @@ class ProcrustesAlignment(_Embedding):
 
     def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
         task = _Task(self, x, net, watch)
-        self.orientable_ = not task.one_sided
+        self.orientable_, self._tangents = not task.one_sided, task.tangents
         tried = {name: task.embed(name) for name in self._methods(len(x))}
         self.alignment_ = min(tried, key=lambda name: task.score(tried[name]))
         found = tried[self.alignment_]
         self.loops_ = task.tangents.open(found.turns).reshape(-1, 2)
-        if not found.trace["converged"]:
-            self._warn_of_residual(found.trace)
         return found.embedding, {name: candidate.trace for name, candidate in tried.items()}
+
+    def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        try:
+            embedding, trace = super()._lay_flat(x, k, watch)
+        finally:
+            self.__dict__.pop("_tangents", None)
+        if not trace[self.alignment_]["converged"] and not self.cut_.any():
+            self._warn_of_residual(trace[self.alignment_])
+        return embedding, trace
+
+    def _tangents_of(self, x: Matrix, net: _core.Net | None, watch: Watch) -> _core.Alignment:
+        return self._tangents
+
+    def _folded(self, m: Faithfulness) -> bool:
+        return not self.orientable_ or super()._folded(m)
 
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
         return replace(super()._plan(n, q, k, itemsize, searched), aligned=True)
@@ -266,7 +275,6 @@ class ProcrustesAlignment(_Embedding):
         return {
             "alignment": self.alignment_,
             "alignments": traces,
-            "orientable": self.orientable_,
             "n_open_loops": len(self.loops_),
         }
 
@@ -283,7 +291,7 @@ class ProcrustesAlignment(_Embedding):
             f"eq. 11 is solved to a residual of {trace['residual']:.1e} after {trace['n_solve']:,} steps, "
             f"not to solve_tol = {self.solve_tol:g}",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
 
     def _measure(self, watch: Watch) -> None:
@@ -295,7 +303,7 @@ class ProcrustesAlignment(_Embedding):
 
     def _not_flat(self) -> str | None:
         """Return why the embedding cannot be trusted as a whole, if it cannot."""
-        if not self.orientable_:
+        if self.orientable_ is False and not self.cut_.any():
             return "the surface has only one side"
         m = self.faithfulness_
         if m.r_n <= SUSPICIOUS * m.lower_bound + 1e-3 and not len(self.loops_):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -12,8 +13,10 @@ import numpy.typing as npt
 
 from . import _core, memory
 from ._random import RandomState, seed_from
+from .cut import Opened, Seam, Surface, close, flat_surface, pairs_of, same_side, seams_of, unroll, without
 from .estimator import Placed, _Estimator, check_choice
 from .metrics import Faithfulness, faithfulness
+from .metrics.folds import OVERLAPPING
 from .neighbors import DEFAULT_NEIGHBORS, DEFAULT_RECALL, Neighborhoods, SearchMethod, check_method, search
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
@@ -21,7 +24,7 @@ from .progress import Callback, Watch
 if TYPE_CHECKING:
     from .refine import Refinement
 
-__all__ = ["DisconnectedWarning", "GreedyProcrustes"]
+__all__ = ["DisconnectedWarning", "GreedyProcrustes", "NotFlatWarning"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
@@ -32,6 +35,13 @@ REFINEMENTS = ("auto", "global", "pointwise", None)
 OBJECTIVES = ("R_N", "R")
 TANGENTS = ("neighborhood", "overlap")
 DISCONNECTED = ("separate", "error")
+
+SUSPICIOUS = 2.0
+"""Above this multiple of its bound R_N is a reason to look at the overlap."""
+
+FLATTENED, MOST_TORN = 1.5, 0.25
+"""A cut that is not needed to undo an overlap must bring R_N below this multiple of its bound, and touch no
+more than this share of the neighbourhoods."""
 
 
 class DisconnectedWarning(UserWarning):
@@ -50,6 +60,24 @@ class DisconnectedWarning(UserWarning):
     ...     _ = ub.GreedyProcrustes(n_neighbors=6, random_state=0).fit(X)
     >>> found[0].category is ub.DisconnectedWarning
     True
+    """
+
+
+class NotFlatWarning(UserWarning):
+    """The data cannot be laid flat without a cut or a fold, and the embedding shows it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, unbend as ub
+    >>> t, s = np.random.default_rng(0).uniform(-1, 1, size=(2, 2000))
+    >>> r = 1 + s / 3 * np.cos(t * np.pi / 2)
+    >>> moebius = np.c_[r * np.cos(t * np.pi), r * np.sin(t * np.pi), s / 3 * np.sin(t * np.pi / 2)]
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     psa = ub.ProcrustesAlignment(cut=False).fit(moebius)
+    >>> psa.orientable_, found[0].category is ub.NotFlatWarning
+    (False, True)
     """
 
 
@@ -243,7 +271,11 @@ class _OnGraph(_Estimator):
     def _measure(self, watch: Watch) -> None:
         with watch.stage("faithfulness", len(self.X_fit_)):
             m = faithfulness(
-                self.X_fit_, self.embedding_, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs
+                self.X_fit_,
+                self.embedding_,
+                neighborhoods=self.neighborhoods_,
+                cut=getattr(self, "cut_pairs_", None),
+                n_jobs=self.n_jobs,
             )
             # It looks at our embedding, not at a copy of its own, which files and pickles would hold twice.
             self.faithfulness_ = replace(m, _overlap=replace(m._overlap, y=self.embedding_))
@@ -306,17 +338,28 @@ class _Embedding(_OnGraph):
     An algorithm adds its parameters, checks them in `_check_parameters`, and embeds in `_embed`.
     """
 
+    REFINED_FIRST: ClassVar[bool] = True
+    """Whether an embedding must be refined before one can see that it cannot lie flat."""
+
     # Parameters, set by the constructor of each algorithm.
     tangent_neighbors: int | None
     refine: Refine | None
     objective: Literal["R_N", "R"]
     refine_max_iter: int
     refine_tol: float
+    cut: Literal["auto"] | bool
 
     # What a fit learns.
     refinement_: Refinement | None
     n_iter_: int
     tangent_neighbors_: int
+    cut_pairs_: Indices
+    cut_: npt.NDArray[np.bool_]
+    seams_: list[Seam]
+    orientable_: bool | None
+    closed_: bool | None
+    euler_characteristic_: int | None
+    surface_: str
 
     # What an algorithm does itself --------------------------------------------------------------------
 
@@ -327,6 +370,8 @@ class _Embedding(_OnGraph):
         check_choice(self.refine, "refine", REFINEMENTS)
         check_choice(self.objective, "objective", OBJECTIVES)
         as_count(self.refine_max_iter, "refine_max_iter", least=0)
+        if not isinstance(self.cut, bool) and self.cut != "auto":
+            raise ValueError(f"cut = {self.cut!r} is unknown: use 'auto', True or False")
         if not self.refine_tol >= 0:
             raise ValueError(f"refine_tol = {self.refine_tol} is out of range: it must be at least 0")
 
@@ -352,14 +397,26 @@ class _Embedding(_OnGraph):
             tangents=None if wide is None or wide == k else wide,
             refined=self.refine is not None,
             searched=searched,
+            cut=self.cut is True,
+            threads=thread_count(self.n_jobs) or os.cpu_count() or 1,
         )
 
     # Fit ------------------------------------------------------------------------------------------------
 
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
-        net = self._find_tangents(x, k, watch)
+        net, self.orientable_ = self._find_tangents(x, k, watch), None
         embedding, trace = self._embed(x, net, watch)
-        return self._refined(x, embedding, net, watch), trace
+        opened = None if self.REFINED_FIRST else self._opened(x, embedding, net, watch)
+        if opened is not None:
+            embedding = opened.embedding
+        graph = self._keep_cut(opened)
+        embedding = self._refined(x, embedding, graph, net, watch)
+        if self.REFINED_FIRST and not self._was_stopped():
+            opened = self._opened(x, embedding, net, watch)
+            if opened is not None:
+                embedding = self._refined(x, opened.embedding, self._keep_cut(opened), net, watch)
+        self._say_what(x, embedding)
+        return embedding, trace
 
     def _check_neighbors(self, n: int, given: Neighborhoods | None) -> int:
         wide = self.tangent_neighbors
@@ -380,7 +437,121 @@ class _Embedding(_OnGraph):
                 return None
             return _core.Net(x, self.n_components, wide, 0, n_jobs, progress=watch.progress)
 
-    def _refined(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Array:
+    # Cut -------------------------------------------------------------------------------------------------
+
+    def _was_stopped(self) -> bool:
+        """Return whether the callback ended the refinement: then the fit ends with what there is."""
+        return self.refinement_ is not None and self.refinement_.status == "stopped"
+
+    def _tangents_of(self, x: Matrix, net: _core.Net | None, watch: Watch) -> _core.Alignment:
+        """Return the tangents, and how those of neighbours are turned against each other."""
+        return _core.Alignment(
+            x,
+            self.neighborhoods_._graph,
+            net,
+            self.n_components,
+            thread_count(self.n_jobs),
+            progress=watch.progress,
+        )
+
+    def _opened(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Opened | None:
+        """Return the data cut and laid flat, if they cannot lie flat as they are."""
+        if self.cut is False:
+            return None
+        before = faithfulness(x, embedding, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
+        needed = self.cut is True or self._folded(before)
+        if not needed and before.r_n <= SUSPICIOUS * before.lower_bound + 1e-3:
+            return None
+        if not self._has_memory_to_cut(x):
+            return None
+
+        def report(step: int, steps: int) -> None:
+            if watch.report("cut", step, steps):
+                raise _core.Stopped
+
+        with watch.stage("cut", len(x)):
+            tangents = self._tangents_of(x, net, watch)
+            opened = unroll(
+                x,
+                self.neighborhoods_._graph,
+                tangents,
+                d=self.n_components,
+                objective=self.objective,
+                n_jobs=thread_count(self.n_jobs),
+                report=report,
+            )
+            if not opened.torn.any():
+                return None
+            seams, surface, loops = seams_of(x, self.neighborhoods_._graph, tangents, opened)
+            if self.cut == "auto" and loops == 0 and surface.closed is False and surface.orientable:
+                whole = self._closed_again(x, opened, report)
+                if whole is not None:
+                    return whole
+            if not self._better(x, opened, before, needed):
+                return None
+            self._seams = seams, surface
+        return opened
+
+    def _closed_again(self, x: Matrix, opened: Opened, report: Callable[[int, int], None]) -> Opened | None:
+        """Return a sheet without its cut, if it lies flat without: what no loop crosses may be strain."""
+        graph, n_jobs = self.neighborhoods_._graph, thread_count(self.n_jobs)
+        y = close(x, graph, opened.embedding, objective=self.objective, n_jobs=n_jobs, report=report)
+        m = faithfulness(x, y, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
+        return None if self._folded(m) else Opened(y, np.zeros_like(opened.torn), opened.spacing)
+
+    def _has_memory_to_cut(self, x: Matrix) -> bool:
+        """Return whether there is memory for a cut, which few data need: fits do not plan for it."""
+        k = _mean_size(self.neighborhoods_, len(x))
+        plan = replace(self._plan(len(x), x.shape[1], k, x.dtype.itemsize, searched=True), cut=True)
+        try:
+            memory.check(plan.peak(), self.max_memory)
+        except MemoryError as error:
+            warnings.warn(f"the data are left whole, for to cut them {error}", NotFlatWarning, stacklevel=6)
+            return False
+        return True
+
+    def _folded(self, m: Faithfulness) -> bool:
+        """Return whether an embedding lies on itself."""
+        return m.r_n > SUSPICIOUS * m.lower_bound + 1e-3 and m.overlap > OVERLAPPING
+
+    def _better(self, x: Matrix, opened: Opened, before: Faithfulness, needed: bool) -> bool:
+        """Return whether a cut does what it is for: to undo an overlap, or to lay flat what was bent."""
+        if self.cut is True:
+            return True
+        pairs = pairs_of(self.neighborhoods_, opened.torn)
+        after = faithfulness(
+            x, opened.embedding, neighborhoods=self.neighborhoods_, cut=pairs, n_jobs=self.n_jobs
+        )
+        if needed:
+            return after.r_n < before.r_n or after.overlap < before.overlap
+        return after.r_n <= FLATTENED * after.lower_bound + 1e-4 and after.cut_share <= MOST_TORN
+
+    def _keep_cut(self, opened: Opened | None) -> Neighborhoods:
+        """Keep what is torn; return the neighbourhoods of the sheet."""
+        self.cut_pairs_ = np.empty((0, 2), dtype=np.uint32)
+        self.cut_ = np.zeros(len(self.neighborhoods_), dtype=bool)
+        if opened is None or not opened.torn.any():
+            return self.neighborhoods_
+        self.cut_pairs_ = pairs_of(self.neighborhoods_, opened.torn)
+        self.cut_[self.cut_pairs_.ravel()] = True
+        return without(self.neighborhoods_, self.cut_pairs_)[0]
+
+    def _say_what(self, x: Matrix, embedding: Array) -> None:
+        """Keep the seams, and what kind of surface it is."""
+        self.seams_, surface = self.__dict__.pop("_seams", ([], None))
+        if surface is None and (self.cut is False or self.orientable_ is False):
+            surface = Surface(self.n_components, None, self.orientable_, None)
+        elif surface is None:
+            graph = self.neighborhoods_._graph
+            surface = flat_surface(x, embedding, graph, thread_count(self.n_jobs))
+        if self.component_labels_.any():
+            surface = replace(surface, euler=None)
+        self.closed_, self.orientable_ = surface.closed, surface.orientable
+        self.euler_characteristic_, self.surface_ = surface.euler, surface.sentence()
+
+    def _refined(
+        self, x: Matrix, embedding: Array, graph: Neighborhoods, net: _core.Net | None, watch: Watch
+    ) -> Array:
         self.refinement_, self.n_iter_ = None, 0
         method = self._refinement(net)
         if method is None:
@@ -391,7 +562,7 @@ class _Embedding(_OnGraph):
             self.refinement_ = refine(
                 x,
                 embedding,
-                neighborhoods=self.neighborhoods_,
+                neighborhoods=graph,
                 method=method,
                 objective=self.objective,
                 max_iter=self.refine_max_iter,
@@ -401,6 +572,22 @@ class _Embedding(_OnGraph):
             )
         self.n_iter_ = self.refinement_.n_iter
         return self.refinement_.embedding
+
+    def _carry(self, source: Matrix, target: Matrix, new: Matrix, lists: Indices) -> tuple[Array, Array]:
+        """Carry new points by those of their neighbours that no cut parts from the nearest."""
+        if source is target or len(getattr(self, "cut_pairs_", ())) == 0:
+            return super()._carry(source, target, new, lists)
+        spacing = _core.spacing(self.X_fit_, self.neighborhoods_._graph, thread_count(self.n_jobs))
+        beside = same_side(source, target, lists, spacing)
+        order = np.argsort(~beside, axis=1, kind="stable")
+        sorted_lists = np.take_along_axis(lists, order, axis=1)
+        counts = beside.sum(axis=1)
+        placed, errors = np.empty((len(new), target.shape[1])), np.empty(len(new))
+        for count in np.unique(counts):
+            rows = np.flatnonzero(counts == count)
+            own = np.ascontiguousarray(sorted_lists[rows, :count])
+            placed[rows], errors[rows] = super()._carry(source, target, new[rows], own)
+        return placed, errors
 
     def _keep(self, x: Matrix, embedding: Array, k: int) -> None:
         super()._keep(x, embedding, k)
@@ -443,6 +630,10 @@ class GreedyProcrustes(_Embedding):
         How neighbours are found; see :func:`unbend.neighborhoods`.
     neighbors_recall : float, default 0.98
         The share of the true neighbours that an approximate search shall find.
+    cut : {"auto", True, False}
+        Whether to cut open what cannot lie flat: a tube, a sphere, a surface with one side. "auto" cuts where
+        the embedding would lie on itself, or where a cut makes flat what is not; True wherever neighbours are
+        torn apart when the data are laid down from a central point; False never. What is flat is left whole.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -467,9 +658,21 @@ class GreedyProcrustes(_Embedding):
     neighborhoods_ : Neighborhoods
         Those of the data.
     faithfulness_ : Faithfulness
-        How faithful the embedding is.
+        How faithful the embedding is; beside a cut, what is left of each neighbourhood.
     component_labels_ : ndarray of shape (n,)
         The component of each point.
+    cut_pairs_ : ndarray of shape (m, 2)
+        Pairs of neighbours in the data that a cut has parted; none if there is no cut.
+    cut_ : ndarray of bool, shape (n,)
+        The points along the cut.
+    seams_ : list of Seam
+        The arcs of the cut, each with its partner.
+    orientable_, closed_ : bool or None
+        Whether the surface has two sides, and whether it has no rim; None where it was not looked at.
+    euler_characteristic_ : int or None
+        Its Euler characteristic, where it can be told: for surfaces in one piece.
+    surface_ : str
+        The same in words.
     n_iter_ : int
         Steps of the refinement.
     refinement_ : Refinement or None
@@ -517,6 +720,7 @@ class GreedyProcrustes(_Embedding):
         refine_tol: float = 1e-3,
         neighbors_method: SearchMethod = "auto",
         neighbors_recall: float = DEFAULT_RECALL,
+        cut: Literal["auto"] | bool = "auto",
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -536,6 +740,7 @@ class GreedyProcrustes(_Embedding):
         self.refine_tol = refine_tol
         self.neighbors_method = neighbors_method
         self.neighbors_recall = neighbors_recall
+        self.cut = cut
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -557,8 +762,7 @@ class GreedyProcrustes(_Embedding):
 
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
         plan = super()._plan(n, q, k, itemsize, searched)
-        threads = thread_count(self.n_jobs) or os.cpu_count() or 1
-        return replace(plan, starts=as_count(self.n_init, "n_init"), threads=threads)
+        return replace(plan, starts=as_count(self.n_init, "n_init"))
 
     def _in_words(self) -> str:
         starts = f"the best of {self.n_init} starts" if self.n_init > 1 else "one start"

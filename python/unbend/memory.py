@@ -40,6 +40,9 @@ MUTUAL = 1.2
 EDGE_BYTES = 20
 """What sorting the edges of a tree takes for each, in both directions together."""
 
+CUT_ROOTS, CELL_BYTES = 3, 120
+"""From how many roots points are laid down, and what finding overlap takes for each: measured."""
+
 MULTIGRID_BYTES = 165
 """What multigrid keeps for each point: measured for 12 neighbours."""
 
@@ -102,6 +105,8 @@ class Plan(Stages):
         Whether the embedding is refined.
     searched : bool
         Whether neighbours are searched for; False if they are given.
+    cut : bool
+        Whether data that cannot lie flat are cut.
 
     Examples
     --------
@@ -123,6 +128,7 @@ class Plan(Stages):
     threads: int = 1
     refined: bool = True
     searched: bool = True
+    cut: bool = False
 
     def stages(self) -> dict[str, dict[str, int]]:
         """Return what each stage holds, in bytes by name, with what stays from those before."""
@@ -144,6 +150,12 @@ class Plan(Stages):
             stages["greedy"] = self._graph() | self._kept_net() | self._tangents() | self._starts()
         if self.refined:
             stages["refine"] = self._graph() | self._embedding() | self._refine()
+        if self.cut:
+            laid = (
+                self._graph() | self._kept_net() | self._tangents() | self._connection() | self._embedding()
+            )
+            stages["cut, points laid down"] = laid | self._laid()
+            stages["cut, sheet fitted"] = laid | self._fitted()
         return stages
 
     def _lists(self, k: int) -> int:
@@ -180,6 +192,19 @@ class Plan(Stages):
 
     def _tree(self) -> dict[str, int]:
         return {"edges of the tree": EDGE_BYTES * int(MUTUAL * self.n * self.k) + REAL * self.n}
+
+    def _laid(self) -> dict[str, int]:
+        edges = int(MUTUAL * self.n * self.k)
+        under_way = min(CUT_ROOTS, max(self.threads, 1))
+        return {
+            "steps along edges": REAL * (self.d + 1) * edges,
+            "laid from each root": REAL * self.n * self.d * CUT_ROOTS,
+            "under way": under_way * self.n * (REAL * (self.d**2 + 4) + CELL_BYTES),
+        }
+
+    def _fitted(self) -> dict[str, int]:
+        sheet = {"sheet": (INDEX + 2) * self.n * self.k + POINTER * self.n}
+        return sheet | self._assembly()
 
     def _assembly(self) -> dict[str, int]:
         refine = self._refine()

@@ -308,6 +308,12 @@ def _make_refinement(held: Any, arrays: dict[str, Any]) -> Any:
     return Refinement(**_joined(held, arrays))
 
 
+def _make_seam(held: Any, arrays: dict[str, Any]) -> Any:
+    from .cut import Seam
+
+    return Seam(**_joined(held, arrays))
+
+
 def _classes() -> dict[str, Any]:
     """Return what can be loaded."""
     from .align import ProcrustesAlignment
@@ -352,4 +358,5 @@ _MAKERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "$_Overlap": _make_overlap,
     "$Refinement": _make_refinement,
     "$Sparse": _make_sparse,
+    "$Seam": _make_seam,
 }

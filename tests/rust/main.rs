@@ -11,6 +11,7 @@ mod assemble;
 mod bottom;
 mod charts;
 mod clouds;
+mod cut;
 mod embed;
 mod geodesic;
 mod graph;

@@ -64,7 +64,7 @@ methods:
 examples:
   unbend embed roll.npy -o flat.npy
   unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
-  unbend embed scan.npz:points -o flat.npy --method psa
+  unbend embed scan.npz:points -o flat.npy --method psa --cut yes
   unbend embed roll.npy -o flat.npy --save roll.unbend --json
   unbend embed cells.h5ad:X_pca -o cells-flat.h5ad --method psa
 
@@ -240,6 +240,12 @@ def _add_embed(commands: Any) -> None:
     )
     parser.add_argument(
         "--tangent-neighbors", type=int, metavar="N", help="find tangents from N neighbours (by the noise)"
+    )
+    parser.add_argument(
+        "--cut",
+        choices=["auto", "yes", "no"],
+        default="auto",
+        help="gp, psa: cut open what cannot lie flat (auto: where it would lie on itself)",
     )
     parser.add_argument("--init", type=int, default=4, metavar="N", help="gp: starts; the best is kept (4)")
     parser.add_argument(

@@ -141,6 +141,7 @@ def _refined(options: argparse.Namespace) -> dict[str, Any]:
     return _on_graph(options) | {
         "tangent_neighbors": options.tangent_neighbors,
         "refine": None if options.refine == "none" else options.refine,
+        "cut": {"auto": "auto", "yes": True, "no": False}[options.cut],
     }
 
 
@@ -178,6 +179,12 @@ def _graph_record(model: Any) -> dict[str, Any]:
         found["refine"] = model.refine
         found["refine_status"] = model.refinement_ and model.refinement_.status
         found["n_iter"] = model.n_iter_
+    if hasattr(model, "surface_"):
+        found["n_cut_pairs"] = len(model.cut_pairs_)
+        found["n_seams"] = len(model.seams_)
+        found["orientable"], found["closed"] = model.orientable_, model.closed_
+        found["euler_characteristic"] = model.euler_characteristic_
+        found["surface"] = model.surface_
     return found
 
 
@@ -189,6 +196,7 @@ def _table(model: _Estimator, x: Any, options: argparse.Namespace) -> Iterator[s
     yield f"embedding  {sized(options.output, model.embedding_.shape)}"
     if options.save is not None:
         yield f"model      {options.save}"
+    yield from _surface_lines(model)
     yield ""
     for stage, seconds in model.timings_.items():
         yield f"  {stage:<12}  {seconds:>9.2f} s"
@@ -199,6 +207,17 @@ def _table(model: _Estimator, x: Any, options: argparse.Namespace) -> Iterator[s
     yield from worst_lines(m)
     in_words = reading(m, x, model.embedding_, graph, include_self=True, jobs=options.jobs)
     yield from wrapped(f"  reading    {in_words}", 13)
+
+
+def _surface_lines(model: Any) -> Iterator[str]:
+    """Yield what there is to say of a cut."""
+    if len(getattr(model, "cut_pairs_", ())) == 0:
+        return
+    m, seams = model.faithfulness_, len(model.seams_)
+    words = (
+        f"{model.surface_}; {seams} seam{'s' * (seams != 1)}, through {m.cut_share:.1%} of all neighbourhoods"
+    )
+    yield from wrapped(f"cut        {words}", 11)
 
 
 def _method_in_words(model: Any) -> str:

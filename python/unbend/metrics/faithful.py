@@ -56,6 +56,13 @@ class Faithfulness:
         Neighbourhoods left out of the normalised means: their points coincide, their images do not.
     n_points, n_centers : int
         How many points there are, and how many neighbourhoods were measured.
+    cut_share : float
+        Of an embedding that was cut, the share of neighbourhoods that lost a member to the cut; all other
+        numbers are those of what is left of them. `overlap` counts steps on the data, across the cut.
+    cut_length : float
+        The length of the cut, where that of data in d dimensions is the d-th root of their volume: 2 for a
+        square torus cut open along two of its circles. Estimated by Crofton's formula from how many
+        neighbours are parted.
     standard_error : mapping of float
         Of each mean, when a sample was measured; 0 when all were.
     per_point : mapping of ndarray
@@ -89,6 +96,8 @@ class Faithfulness:
     per_point: Mapping[str, Array] = field(repr=False)
     centers: npt.NDArray[np.uint32] = field(repr=False)
     _overlap: _Overlap = field(repr=False, compare=False)
+    cut_share: float = 0.0
+    cut_length: float = 0.0
 
     def __post_init__(self) -> None:
         """Join what is known to what will be found."""
@@ -149,6 +158,7 @@ def faithfulness(
     neighborhoods: Neighborhoods | None = None,
     include_self: bool = True,
     overlap_steps: int = OVERLAP_STEPS,
+    cut: Any = None,
     n_centers: NCenters = None,
     half_width: float = HALF_WIDTH,
     random_state: Any = None,
@@ -176,6 +186,9 @@ def faithfulness(
         Whether a point belongs to its own neighbourhood.
     overlap_steps : int, default 4
         Points more than this many steps apart on the neighbourhood graph should not be near in Y.
+    cut : array-like of shape (m, 2), optional
+        Pairs of neighbours that a cut has parted, as `cut_pairs_` of an estimator: they are no neighbours
+        then, and R, R_N and the others say how faithful the parts between the cuts are.
     n_centers : int or "auto", optional
         Measure only this many neighbourhoods, drawn at random; every mean then has a standard error. "auto"
         draws as many as it takes for `half_width`, and all if that is more than half.
@@ -207,10 +220,11 @@ def faithfulness(
     """
     (x, y), steps, threads = pair(X, Y), as_count(overlap_steps, "overlap_steps"), thread_count(n_jobs)
     found = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
+    sheet, share, length = _parted(found, cut, y.shape[1])
 
     def measure(centers: Centers) -> tuple[dict[str, Any], Array]:
         fields = np.empty((len(_PER_POINT) + 2, len(x) if centers is None else len(centers)))
-        return _core.faithfulness(x, y, found._graph, bool(include_self), centers, fields, threads), fields
+        return _core.faithfulness(x, y, sheet._graph, bool(include_self), centers, fields, threads), fields
 
     centers, (means, fields) = sampled(
         len(x), n_centers, half_width, random_state, measure, lambda result: _bounded(result[1])
@@ -224,7 +238,19 @@ def faithfulness(
         per_point=per_point,
         centers=np.arange(len(x), dtype=np.uint32) if centers is None else centers,
         _overlap=_Overlap(np.array(y, order="C"), found, steps, centers, n_jobs),
+        cut_share=share,
+        cut_length=length,
     )
+
+
+def _parted(found: Neighborhoods, pairs: Any, d: int) -> tuple[Neighborhoods, float, float]:
+    """Return the neighbourhoods without what a cut has parted, and how much that is."""
+    if pairs is None or len(pairs) == 0:
+        return found, 0.0, 0.0
+    from ..cut import as_pairs, length_of, share_of, without
+
+    sheet, torn = without(found, as_pairs(pairs, len(found)))
+    return sheet, share_of(found, torn), length_of(found, torn, d)
 
 
 @overload

@@ -57,8 +57,8 @@ pub fn tangent_scale(
 #[pyclass(frozen)]
 pub struct Alignment {
     kept: Kept,
-    connection: Connection,
-    n_jobs: usize,
+    pub(crate) connection: Connection,
+    pub(crate) n_jobs: usize,
 }
 
 #[pymethods]
@@ -239,7 +239,7 @@ impl Alignment {
 }
 
 impl Alignment {
-    fn atlas<'a, 'p>(
+    pub(crate) fn atlas<'a, 'p>(
         &'a self,
         x: &'a unbend::Points<'p>,
         graph: &'a unbend::Neighborhoods<'a>,

@@ -6,6 +6,7 @@ mod align;
 mod array;
 mod bottom;
 mod charts;
+mod cut;
 mod embed;
 mod error;
 mod geodesic;
@@ -31,6 +32,8 @@ mod _core {
     use crate::bottom::bottom;
     #[pymodule_export]
     use crate::charts::charts_py;
+    #[pymodule_export]
+    use crate::cut::{holes, marked, mend, restricted, rim, seams, spacing, torn, unroll};
     #[pymodule_export]
     use crate::embed::{carry, greedy, lay_out};
     #[pymodule_export]

@@ -355,6 +355,32 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
+    /// P_i'(x_j - x_i) for any two points where directions are known, else only for a neighbour `j` of `i`: false where
+    /// nothing is known. Cost: O(q d).
+    #[inline]
+    pub fn step(&self, i: usize, j: usize, own: &mut Vec<f64>, row: &mut Vec<f64>, out: &mut [f64]) -> bool {
+        let (q, d) = (self.points.dim(), self.n_components);
+        match &*self.form {
+            Form::Bases(bases) => {
+                let (own, row) = (first(own, q), first(row, q));
+                self.points.copy_row(i, own);
+                self.points.copy_row(j, row);
+                row.iter_mut().zip(own.iter()).for_each(|(r, o)| *r -= o);
+                let basis = bases[i * q * d..][..q * d].chunks_exact(q);
+                out.iter_mut().zip(basis).for_each(|(out, axis)| *out = row_dot(axis, row));
+                true
+            }
+            Form::Charts { place, flat } => {
+                let position = self.neighborhoods.of(i).iter().position(|&p| p as usize == j);
+                let Some(at) = position else { return false };
+                let chart = &flat[i * place..][..*place];
+                (0..d).for_each(|a| out[a] = chart[(at + 1) * d + a] - chart[a]);
+                true
+            }
+            Form::Whole => false,
+        }
+    }
+
     /// The coordinates of neighbourhood `i` along the directions of `basis`.
     pub fn read_along(&self, i: usize, basis: &[f64], out: &mut Coordinates) {
         self.project(i, basis, out);

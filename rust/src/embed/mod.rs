@@ -3,6 +3,7 @@
 pub mod align;
 mod assemble;
 mod carry;
+pub mod cut;
 mod extend;
 mod frontier;
 mod greedy;

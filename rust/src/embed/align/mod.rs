@@ -294,14 +294,14 @@ impl Scratch {
 
 /// out = A B, all d x d.
 #[inline(always)]
-fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
+pub(super) fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
     for (column, b) in out.chunks_exact_mut(d).zip(b.chunks_exact(d)) {
         (0..d).for_each(|row| column[row] = (0..d).map(|e| a[e * d + row] * b[e]).sum());
     }
 }
 
 /// Calls `f(state, i, edge, place)` for every edge of every point, with `width` values for each, in parallel.
-fn fill_edges<S, T: Send>(
+pub(super) fn fill_edges<S, T: Send>(
     graph: &Neighborhoods,
     values: &mut [T],
     width: usize,

@@ -1,0 +1,68 @@
+"""Six surfaces that cannot lie flat, cut open: a picture of each, the two sides of every seam in one colour.
+
+python benches/python/gallery_cut.py gallery.png        # needs matplotlib
+python benches/python/gallery_cut.py gallery.png --bunny FILE   # a scan in the place of the sphere
+"""
+
+import argparse
+import warnings
+
+import matplotlib
+import numpy as np
+import surfaces
+import unbend as ub
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+N = 8_000
+
+
+def gallery(bunny):
+    yield "cylinder", surfaces.cylinder(N)
+    yield "flat torus in 4-d", surfaces.flat_torus(N)
+    yield "Moebius strip", surfaces.moebius_strip(N)
+    yield "flat Klein bottle in 5-d", surfaces.flat_klein_bottle(N)
+    if bunny:
+        yield "Stanford bunny", np.load(bunny)["points"].astype(float)
+    else:
+        yield "sphere", surfaces.sphere(N)
+    yield "torus of revolution", surfaces.torus(N)
+
+
+def draw(axes, name, model):
+    y, colours = model.embedding_, plt.get_cmap("tab10")
+    axes.scatter(*y.T, s=0.5, c="0.75", linewidths=0)
+    for place, seam in enumerate(model.seams_[:10]):
+        for side in (seam.points, seam.partners):
+            axes.scatter(*y[side].T, s=6, color=colours(place), linewidths=0)
+            middle, tip = y[side[len(side) // 2 - 1]], y[side[min(len(side) // 2 + 2, len(side) - 1)]]
+            axes.annotate(
+                "", tip, middle, arrowprops={"arrowstyle": "->", "color": colours(place), "lw": 1.5}
+            )
+    m = model.faithfulness_
+    axes.set_title(
+        f"{name}: {model.surface_}\nR_N {m.r_n:.4f}, bound {m.lower_bound:.4f}, torn {m.cut_share:.1%}",
+        fontsize=8,
+    )
+    axes.set_aspect("equal")
+    axes.axis("off")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("output")
+    parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array `points`")
+    options = parser.parse_args()
+    figure, places = plt.subplots(2, 3, figsize=(15, 10), layout="constrained")
+    for axes, (name, x) in zip(places.ravel(), gallery(options.bunny), strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            draw(axes, name, ub.ProcrustesAlignment(n_neighbors=10).fit(x))
+    figure.savefig(options.output, dpi=80)
+
+
+if __name__ == "__main__":
+    main()

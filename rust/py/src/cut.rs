@@ -1,0 +1,160 @@
+//! `unbend::embed::cut` for Python.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use unbend::Monitor;
+use unbend::embed::cut::{self, Seam, Terrain};
+
+use crate::align::Alignment;
+use crate::array::{Graph, Matrix, points};
+use crate::error::to_python;
+use crate::run::{Progress, run, run_reporting};
+
+type Indices<'py> = Bound<'py, PyArray1<u32>>;
+type Flags<'py> = Bound<'py, PyArray1<bool>>;
+
+/// Points laid down along shortest paths: flat, with how many were forced and the roots.
+#[pyfunction]
+#[pyo3(signature = (alignment, x, graph, tau, progress=None))]
+pub fn unroll<'py>(
+    py: Python<'py>,
+    alignment: &Bound<'py, Alignment>,
+    x: Matrix<'py>,
+    graph: Graph<'py>,
+    tau: f64,
+    progress: Progress,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, usize, Indices<'py>)> {
+    let (x, graph, alignment) = (x.values(), graph.neighborhoods()?, alignment.get());
+    let unrolled = run_reporting(py, alignment.n_jobs, progress, |m: &dyn Monitor| {
+        let x = points("X", x, m)?;
+        let atlas = alignment.atlas(&x, &graph)?;
+        Terrain::new(&alignment.connection, &atlas, m)?.unroll(tau, m)
+    })?;
+    Ok((unrolled.y.into_pyarray(py), unrolled.forced, unrolled.roots.into_pyarray(py)))
+}
+
+/// The median distance to the farthest neighbour.
+#[pyfunction]
+pub fn spacing(py: Python<'_>, x: Matrix<'_>, graph: Graph<'_>, n_jobs: usize) -> PyResult<f64> {
+    let (x, graph) = (x.values(), graph.neighborhoods()?);
+    run(py, n_jobs, |m: &dyn Monitor| cut::spacing(&points("X", x, m)?, &graph, m))
+}
+
+/// For every neighbour of every point whether the picture tears the two apart.
+#[pyfunction]
+pub fn torn<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    y: Matrix<'py>,
+    graph: Graph<'py>,
+    spacing: f64,
+    tau: f64,
+    n_jobs: usize,
+) -> PyResult<Flags<'py>> {
+    let (x, y, graph) = (x.values(), y.values(), graph.neighborhoods()?);
+    let torn = run(py, n_jobs, |m: &dyn Monitor| {
+        cut::torn(&points("X", x, m)?, &points("Y", y, m)?, &graph, spacing, tau, m)
+    })?;
+    Ok(torn.into_pyarray(py))
+}
+
+/// For every neighbour of every point whether the two are among the pairs.
+#[pyfunction]
+pub fn marked<'py>(
+    py: Python<'py>,
+    graph: Graph<'py>,
+    pairs: PyReadonlyArray1<'py, u32>,
+) -> PyResult<Flags<'py>> {
+    let (graph, pairs) = (graph.neighborhoods()?, pairs.as_slice()?);
+    let marked = py.detach(|| cut::marked(&graph, pairs)).map_err(to_python)?;
+    Ok(marked.into_pyarray(py))
+}
+
+/// The same without tears that part what hangs together, and without slivers.
+#[pyfunction]
+pub fn mend<'py>(
+    py: Python<'py>,
+    y: Matrix<'py>,
+    graph: Graph<'py>,
+    torn: PyReadonlyArray1<'py, bool>,
+    least: usize,
+    reach: f64,
+) -> PyResult<Flags<'py>> {
+    let (y, graph, mut torn) = (y.values(), graph.neighborhoods()?, torn.as_slice()?.to_vec());
+    run(py, 1, |m: &dyn Monitor| cut::mend(&points("Y", y, m)?, &graph, &mut torn, least, reach))?;
+    Ok(torn.into_pyarray(py))
+}
+
+/// The neighbourhoods without their torn members: row pointer and indices.
+#[pyfunction]
+pub fn restricted<'py>(
+    py: Python<'py>,
+    graph: Graph<'py>,
+    torn: PyReadonlyArray1<'py, bool>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Indices<'py>)> {
+    let (graph, torn) = (graph.neighborhoods()?, torn.as_slice()?);
+    let kept = py.detach(|| cut::restricted(&graph, torn)).map_err(to_python)?;
+    let (indptr, indices) = kept.into_parts();
+    Ok((indptr.unwrap_or_default().into_pyarray(py), indices.into_pyarray(py)))
+}
+
+/// The seams as dicts, and their rank.
+#[pyfunction]
+pub fn seams<'py>(
+    py: Python<'py>,
+    alignment: &Bound<'py, Alignment>,
+    x: Matrix<'py>,
+    graph: Graph<'py>,
+    torn: PyReadonlyArray1<'py, bool>,
+    y: PyReadonlyArray1<'py, f64>,
+    turns: PyReadonlyArray1<'py, f64>,
+    least: usize,
+) -> PyResult<(Vec<Bound<'py, PyDict>>, usize)> {
+    let (x, graph, alignment) = (x.values(), graph.neighborhoods()?, alignment.get());
+    let (torn, y, turns) = (torn.as_slice()?, y.as_slice()?, turns.as_slice()?);
+    let found = run(py, alignment.n_jobs, |m: &dyn Monitor| {
+        cut::seams(&points("X", x, m)?, &alignment.connection, &graph, torn, y, turns, least, m)
+    })?;
+    let seams = found.seams.into_iter().map(|seam| to_dict(py, seam)).collect::<PyResult<_>>()?;
+    Ok((seams, found.rank))
+}
+
+/// The piece of rim of every point, numbered from 1, 0 within the surface; nothing where tangents are not known.
+#[pyfunction]
+pub fn rim<'py>(
+    py: Python<'py>,
+    alignment: &Bound<'py, Alignment>,
+    x: Matrix<'py>,
+    graph: Graph<'py>,
+) -> PyResult<Option<Indices<'py>>> {
+    let (x, graph, alignment) = (x.values(), graph.neighborhoods()?, alignment.get());
+    let rim = run(py, alignment.n_jobs, |m: &dyn Monitor| {
+        let x = points("X", x, m)?;
+        cut::rim(&alignment.connection, &alignment.atlas(&x, &graph)?, m)
+    })?;
+    Ok(rim.map(|rim| rim.into_pyarray(py)))
+}
+
+/// How many holes the picture has that are bordered by the rim.
+#[pyfunction]
+pub fn holes<'py>(
+    py: Python<'py>,
+    y: Matrix<'py>,
+    spacing: f64,
+    rim: PyReadonlyArray1<'py, u32>,
+) -> PyResult<Option<usize>> {
+    let (y, rim) = (y.values(), rim.as_slice()?);
+    run(py, 1, |m: &dyn Monitor| cut::holes(&points("Y", y, m)?, spacing, rim, m))
+}
+
+fn to_dict(py: Python<'_>, seam: Seam) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let [points, partners] = seam.sides;
+    dict.set_item("points", points.into_pyarray(py))?;
+    dict.set_item("partners", partners.into_pyarray(py))?;
+    dict.set_item("reversed", seam.reversed)?;
+    dict.set_item("ends", seam.ends)?;
+    dict.set_item("n_pairs", seam.n_pairs)?;
+    Ok(dict)
+}

@@ -1,0 +1,55 @@
+//! Points in the cells of a grid: who is near a place. Cost: O(3^d) cells for a question, whatever n.
+
+use std::collections::HashMap;
+
+/// Stands for no point.
+const NOBODY: u32 = u32::MAX;
+
+/// Points that were laid down, by the cell that they lie in.
+#[derive(Debug)]
+pub(super) struct Cells {
+    d: usize,
+    side: f64,
+    /// The last point of each cell, and of every point the one before it in its cell.
+    last: HashMap<Vec<i64>, u32>,
+    before: Vec<u32>,
+}
+
+impl Cells {
+    pub(super) fn new(n: usize, d: usize, side: f64) -> Self {
+        Cells { d, side, last: HashMap::new(), before: vec![NOBODY; n] }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.last.clear();
+    }
+
+    fn cell(&self, at: &[f64]) -> Vec<i64> {
+        at.iter().map(|v| (v / self.side).floor() as i64).collect()
+    }
+
+    pub(super) fn insert(&mut self, i: u32, at: &[f64]) {
+        let cell = self.cell(at);
+        self.before[i as usize] = self.last.insert(cell, i).unwrap_or(NOBODY);
+    }
+
+    /// Whether `f` holds for a point in the cell of a place or beside it: all within `side` are asked.
+    pub(super) fn any(&self, at: &[f64], mut f: impl FnMut(u32) -> bool) -> bool {
+        let middle = self.cell(at);
+        let mut cell = middle.clone();
+        (0..3usize.pow(self.d as u32)).any(|mut code| {
+            for b in 0..self.d {
+                cell[b] = middle[b].saturating_add((code % 3) as i64 - 1);
+                code /= 3;
+            }
+            let mut next = self.last.get(&cell).copied().unwrap_or(NOBODY);
+            while next != NOBODY {
+                if f(next) {
+                    return true;
+                }
+                next = self.before[next as usize];
+            }
+            false
+        })
+    }
+}

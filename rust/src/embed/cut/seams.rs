@@ -1,0 +1,459 @@
+//! The seams of a cut: torn pairs that follow each other, what runs along what, and which loops they stand for.
+//!
+//! Two torn pairs belong to one seam when their first ends are near each other on the sheet, and their second ends as
+//! well. A walk that leaves the sheet at one end of a torn pair and comes back at the other is a loop on the surface, and
+//! loops over one seam can be pulled into each other. A seam that ends within the sheet is none: where the ends of a pair
+//! are near each other on the sheet, its loop shrinks over the end of the seam. And where three sheets meet, torn pairs
+//! that form a triangle add up. What is left of the seams then, modulo two, is the first homology of the surface, as far
+//! as the sheet itself has no holes.
+//!
+//! Near is measured in the data, along the sheet: a picture is stretched most where seams end.
+//!
+//! Cost: O(m k^2 q) for m torn pairs, of which there are O(n^(1 - 1/d)).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use super::STAGE;
+use super::torn::check_entries;
+use crate::charts::check_lengths;
+use crate::embed::align::Connection;
+use crate::error::{Error, Result};
+use crate::linalg::first;
+use crate::monitor::{Monitor, Silent};
+use crate::neighbors::Neighborhoods;
+use crate::neighbors::paths::distance;
+use crate::parallel::map_points;
+use crate::points::Points;
+
+/// Points are near if on the way along the sheet, of at most so many steps, none is farther than so many spacings. Among
+/// points drawn at random torn pairs leave gaps of more than two.
+const STEPS: usize = 10;
+const NEAR: f64 = 4.0;
+
+/// Seams of a lesser share of all torn pairs are too short to tell whether they end: they count as no loops.
+const LOOPS: f64 = 0.03;
+
+/// Pairs between two looks at the monitor.
+const LOOK: usize = 512;
+
+/// Two arcs of the cut that are one curve of the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seam {
+    /// The points of one side in order, and those of the other side in the same order.
+    pub sides: [Vec<u32>; 2],
+    /// Whether the surface comes through reflected.
+    pub reversed: bool,
+    /// Whether it ends within the sheet.
+    pub ends: bool,
+    /// How many pairs are torn.
+    pub n_pairs: usize,
+}
+
+/// The seams of a cut, the longest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seams {
+    /// Those of enough pairs.
+    pub seams: Vec<Seam>,
+    /// How many of the longer ones are independent loops, modulo two.
+    pub rank: usize,
+}
+
+/// Finds the seams of at least `least` pairs. `turns` are the frames of the picture `y` on its sheet.
+#[allow(clippy::too_many_arguments)] // data, graph, cut and picture
+pub fn seams(
+    x: &Points,
+    connection: &Connection,
+    graph: &Neighborhoods,
+    torn: &[bool],
+    y: &[f64],
+    turns: &[f64],
+    least: usize,
+    monitor: &dyn Monitor,
+) -> Result<Seams> {
+    check_lengths(x, "X", graph)?;
+    check_entries(graph, torn)?;
+    connection.check_turns(turns)?;
+    let d = connection.n_components();
+    if y.len() != graph.len() * d {
+        let (left, right) = ("Y", "the points, times d,");
+        return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: graph.len() * d });
+    }
+    let pairs = Pairs::new(x, graph, torn, monitor)?;
+    let mut bundles = Bundles::new(pairs.ends.len());
+    for pair in 0..pairs.ends.len() {
+        if pair.is_multiple_of(LOOK) {
+            monitor.check()?;
+        }
+        pairs.beside(pair, |other, swapped| bundles.join(pair as u32, other, swapped));
+    }
+    let classes = Classes::new(&pairs, &mut bundles, least);
+    let rank = rank(&pairs, &classes, monitor)?;
+    let mut scratch = (Vec::new(), Vec::new());
+    let mut seams = Vec::new();
+    for members in classes.members.iter().filter(|members| members.len() >= least) {
+        monitor.check()?;
+        let reflected = |&&(pair, _): &&(u32, bool)| {
+            let (i, j) = pairs.ends[pair as usize];
+            reflects(connection, i as usize, j as usize, turns, &mut scratch)
+        };
+        let reversed = 2 * members.iter().filter(reflected).count() > members.len();
+        let (sides, ends) = (pairs.in_order(members, y, d), pairs.end_within(members));
+        seams.push(Seam { sides, reversed, ends, n_pairs: members.len() });
+    }
+    seams.sort_by_key(|seam| Reverse(seam.n_pairs));
+    Ok(Seams { seams, rank })
+}
+
+/// Torn pairs, each once, and what is near their ends.
+struct Pairs {
+    ends: Vec<(u32, u32)>,
+    /// The pairs of each point.
+    first: Vec<u32>,
+    of: Vec<u32>,
+    /// For each point of a pair those near it, itself among them, in rising order; and which of these lists is whose.
+    balls: Vec<Vec<u32>>,
+    ball: Vec<u32>,
+}
+
+impl Pairs {
+    fn new(x: &Points, graph: &Neighborhoods, torn: &[bool], monitor: &dyn Monitor) -> Result<Self> {
+        let mut ends: Vec<(u32, u32)> = super::torn::entries(graph)
+            .filter(|&(.., at)| torn[at])
+            .map(|(i, j, _)| (i.min(j) as u32, i.max(j) as u32))
+            .collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let mut first = vec![0u32; graph.len() + 1];
+        ends.iter().for_each(|&(i, j)| {
+            first[i as usize + 1] += 1;
+            first[j as usize + 1] += 1;
+        });
+        (0..graph.len()).for_each(|i| first[i + 1] += first[i]);
+        let (mut next, mut of) = (first.clone(), vec![0; 2 * ends.len()]);
+        for (pair, &(i, j)) in ends.iter().enumerate() {
+            for end in [i, j] {
+                of[next[end as usize] as usize] = pair as u32;
+                next[end as usize] += 1;
+            }
+        }
+        let mut touched: Vec<u32> = ends.iter().flat_map(|&(i, j)| [i, j]).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        let mut ball = vec![u32::MAX; graph.len()];
+        touched.iter().zip(0..).for_each(|(&i, at)| ball[i as usize] = at);
+        let sheet = super::restricted(graph, torn)?.symmetrized();
+        let reach = NEAR * super::spacing(x, graph, monitor)?;
+        let near = |walk: &mut Walk, at: usize| walk.near(x, &sheet, touched[at], reach);
+        let balls = map_points(touched.len(), STAGE, &Silent(monitor), Walk::default, near)?;
+        Ok(Pairs { ends, first, of, balls, ball })
+    }
+
+    fn at(&self, i: u32) -> &[u32] {
+        &self.of[self.first[i as usize] as usize..self.first[i as usize + 1] as usize]
+    }
+
+    fn near(&self, i: u32) -> &[u32] {
+        &self.balls[self.ball[i as usize] as usize]
+    }
+
+    fn are_near(&self, i: u32, j: u32) -> bool {
+        self.near(i).binary_search(&j).is_ok()
+    }
+
+    /// The pairs near `i`, each with its end there and its other end.
+    fn around(&self, i: u32) -> impl Iterator<Item = (u32, u32, u32)> {
+        self.near(i).iter().flat_map(move |&p| {
+            self.at(p).iter().map(move |&pair| {
+                let (a, b) = self.ends[pair as usize];
+                (pair, p, if a == p { b } else { a })
+            })
+        })
+    }
+
+    /// Calls `f(other, swapped)` for the pairs that run beside one: whether its ends are in the other order.
+    fn beside(&self, pair: usize, mut f: impl FnMut(u32, bool)) {
+        let (i, j) = self.ends[pair];
+        for (other, here, there) in self.around(i) {
+            if other as usize != pair && self.are_near(j, there) {
+                f(other, here > there);
+            }
+        }
+    }
+
+    /// Whether the two ends of some pair are near each other on the sheet.
+    fn end_within(&self, members: &[(u32, bool)]) -> bool {
+        let ends = members.iter().map(|&(pair, _)| self.ends[pair as usize]);
+        ends.into_iter().any(|(i, j)| self.are_near(i, j))
+    }
+
+    /// The points of both sides, by how far along the seam their pairs lie.
+    fn in_order(&self, members: &[(u32, bool)], y: &[f64], d: usize) -> [Vec<u32>; 2] {
+        let along = self.along(members, y, d);
+        [false, true].map(|other| {
+            let ends = members.iter().zip(&along).map(|(&(pair, swapped), &t)| {
+                let (i, j) = self.ends[pair as usize];
+                (if swapped == other { i } else { j }, t)
+            });
+            let mut ends: Vec<(u32, f64)> = ends.collect();
+            ends.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            let mut side: Vec<(f64, u32)> = ends
+                .chunk_by(|a, b| a.0 == b.0)
+                .map(|own| (own.iter().map(|(_, t)| t).sum::<f64>() / own.len() as f64, own[0].0))
+                .collect();
+            side.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            side.into_iter().map(|(_, i)| i).collect()
+        })
+    }
+
+    /// How far each pair of a seam is from one end of it, along both sides together.
+    fn along(&self, members: &[(u32, bool)], y: &[f64], d: usize) -> Vec<f64> {
+        let place = |pair: u32| members.binary_search_by_key(&pair, |&(pair, _)| pair).ok();
+        let from = |start: usize| {
+            let mut distances = vec![f64::INFINITY; members.len()];
+            let mut queue = BinaryHeap::from([Reverse((0u64, start))]);
+            distances[start] = 0.0;
+            while let Some(Reverse((bits, at))) = queue.pop() {
+                if f64::from_bits(bits) > distances[at] {
+                    continue;
+                }
+                self.beside(members[at].0 as usize, |other, swapped| {
+                    let Some(next) = place(other) else { return };
+                    let through = distances[at] + self.between(members[at].0, other, swapped, y, d);
+                    if through < distances[next] {
+                        distances[next] = through;
+                        queue.push(Reverse((through.to_bits(), next)));
+                    }
+                });
+            }
+            distances
+        };
+        let top = |distances: &[f64]| {
+            (1..distances.len()).fold(0, |top, m| if distances[m] > distances[top] { m } else { top })
+        };
+        from(top(&from(0)))
+    }
+
+    fn between(&self, pair: u32, other: u32, swapped: bool, y: &[f64], d: usize) -> f64 {
+        let (i, j) = self.ends[pair as usize];
+        let (a, b) = self.ends[other as usize];
+        let (a, b) = if swapped { (b, a) } else { (a, b) };
+        let apart = |i: u32, j: u32| distance(&y[i as usize * d..][..d], &y[j as usize * d..][..d]);
+        apart(i, a) + apart(j, b)
+    }
+}
+
+/// The points near one; reused.
+#[derive(Default)]
+struct Walk {
+    frontier: Vec<u32>,
+    next: Vec<u32>,
+    own: Vec<f64>,
+    row: Vec<f64>,
+}
+
+impl Walk {
+    fn near(&mut self, x: &Points, sheet: &Neighborhoods, i: u32, reach: f64) -> Vec<u32> {
+        let Walk { frontier, next, own, row } = self;
+        let (own, row) = (first(own, x.dim()), first(row, x.dim()));
+        x.copy_row(i as usize, own);
+        let mut ball = vec![i];
+        frontier.clear();
+        frontier.push(i);
+        for _ in 0..STEPS {
+            next.clear();
+            frontier.iter().for_each(|&p| next.extend_from_slice(sheet.of(p as usize)));
+            next.sort_unstable();
+            next.dedup();
+            next.retain(|&p| {
+                x.copy_row(p as usize, row);
+                ball.binary_search(&p).is_err() && distance(own, row) <= reach
+            });
+            if next.is_empty() {
+                break;
+            }
+            ball.extend_from_slice(next);
+            ball.sort_unstable();
+            std::mem::swap(frontier, next);
+        }
+        ball
+    }
+}
+
+/// Whether the surface comes through a torn pair reflected: det(O_i' P_i'P_j O_j) < 0.
+fn reflects(
+    connection: &Connection,
+    i: usize,
+    j: usize,
+    turns: &[f64],
+    scratch: &mut (Vec<f64>, Vec<f64>),
+) -> bool {
+    let d = connection.n_components();
+    let at = connection.graph().of(i).binary_search(&(j as u32)).unwrap_or(0);
+    let product = connection.product(connection.edges(i).start + at);
+    let mut sign = |matrix: &[f64]| {
+        let copy = first(&mut scratch.0, d * d);
+        copy.copy_from_slice(matrix);
+        determinant_sign(copy, d)
+    };
+    sign(product) * sign(&turns[i * d * d..][..d * d]) * sign(&turns[j * d * d..][..d * d]) < 0.0
+}
+
+/// By elimination with pivots; the matrix is destroyed.
+fn determinant_sign(matrix: &mut [f64], d: usize) -> f64 {
+    let mut sign = 1.0;
+    for j in 0..d {
+        let pivot = (j..d)
+            .fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
+        if pivot != j {
+            sign = -sign;
+            (0..d).for_each(|c| matrix.swap(c * d + j, c * d + pivot));
+        }
+        let head = matrix[j * d + j];
+        if head == 0.0 {
+            return 0.0;
+        }
+        sign *= head.signum();
+        for c in j + 1..d {
+            let factor = matrix[c * d + j] / head;
+            (j + 1..d).for_each(|r| matrix[c * d + r] -= factor * matrix[j * d + r]);
+        }
+    }
+    sign
+}
+
+/// A union of pairs that knows of each whether its ends are in the order of its representative's.
+struct Bundles {
+    parent: Vec<u32>,
+    swapped: Vec<bool>,
+}
+
+impl Bundles {
+    fn new(n: usize) -> Self {
+        Bundles { parent: (0..n as u32).collect(), swapped: vec![false; n] }
+    }
+
+    fn find(&mut self, mut i: u32) -> (u32, bool) {
+        let mut swapped = false;
+        while self.parent[i as usize] != i {
+            let up = self.parent[i as usize];
+            if self.parent[up as usize] != up {
+                self.swapped[i as usize] ^= self.swapped[up as usize];
+                self.parent[i as usize] = self.parent[up as usize];
+            }
+            swapped ^= self.swapped[i as usize];
+            i = self.parent[i as usize];
+        }
+        (i, swapped)
+    }
+
+    fn join(&mut self, i: u32, j: u32, swapped: bool) {
+        let ((a, from_i), (b, from_j)) = (self.find(i), self.find(j));
+        let (low, high) = (a.min(b), a.max(b));
+        if low != high {
+            self.parent[high as usize] = low;
+            self.swapped[high as usize] = from_i ^ from_j ^ swapped;
+        }
+    }
+}
+
+/// The pairs of each seam, with whether their ends are swapped.
+struct Classes {
+    members: Vec<Vec<(u32, bool)>>,
+    of: Vec<u32>,
+    least: usize,
+}
+
+impl Classes {
+    fn new(pairs: &Pairs, bundles: &mut Bundles, least: usize) -> Self {
+        let (mut number, mut members, mut of) = (vec![u32::MAX; pairs.ends.len()], vec![], vec![]);
+        for pair in 0..pairs.ends.len() as u32 {
+            let (root, swapped) = bundles.find(pair);
+            if number[root as usize] == u32::MAX {
+                number[root as usize] = members.len() as u32;
+                members.push(vec![]);
+            }
+            members[number[root as usize] as usize].push((pair, swapped));
+            of.push(number[root as usize]);
+        }
+        Classes { members, of, least }
+    }
+
+    fn is_large(&self, c: usize) -> bool {
+        let size = self.members[c].len();
+        size >= self.least && size as f64 >= LOOPS * self.of.len() as f64
+    }
+}
+
+/// The rank of the large seams modulo those that end within the sheet and the triangles of torn pairs.
+fn rank(pairs: &Pairs, classes: &Classes, monitor: &dyn Monitor) -> Result<usize> {
+    let mut span = Span::default();
+    let ends = (0..classes.members.len()).filter(|&c| pairs.end_within(&classes.members[c]));
+    ends.for_each(|c| span.add(BTreeSet::from([c as u32])));
+    let mut known = BTreeSet::new();
+    for pair in 0..pairs.ends.len() {
+        if pair.is_multiple_of(LOOK) {
+            monitor.check()?;
+        }
+        add_triangles(pairs, classes, pair, &mut known, &mut span);
+    }
+    let before = span.rank();
+    let large = (0..classes.members.len()).filter(|&c| classes.is_large(c));
+    large.for_each(|c| span.add(BTreeSet::from([c as u32])));
+    Ok(span.rank() - before)
+}
+
+/// Adds the sums of three seams that close around one of their pairs.
+fn add_triangles(
+    pairs: &Pairs,
+    classes: &Classes,
+    pair: usize,
+    known: &mut BTreeSet<[u32; 3]>,
+    span: &mut Span,
+) {
+    let ((i, j), own) = (pairs.ends[pair], classes.of[pair]);
+    for (side, _, far) in pairs.around(j) {
+        for (third, _, end) in pairs.around(i) {
+            let mut sum = [own, classes.of[side as usize], classes.of[third as usize]];
+            sum.sort_unstable();
+            // three of one seam would say that it is none, which its ends say
+            if sum[0] == sum[2] || known.contains(&sum) || !pairs.are_near(far, end) {
+                continue;
+            }
+            known.insert(sum);
+            let mut odd = BTreeSet::new();
+            sum.iter().for_each(|&c| toggle(&mut odd, c));
+            span.add(odd);
+        }
+    }
+}
+
+fn toggle(set: &mut BTreeSet<u32>, c: u32) {
+    if !set.remove(&c) {
+        set.insert(c);
+    }
+}
+
+/// Sums modulo two, each known by its first seam.
+#[derive(Default)]
+struct Span {
+    rows: std::collections::BTreeMap<u32, BTreeSet<u32>>,
+}
+
+impl Span {
+    fn add(&mut self, mut sum: BTreeSet<u32>) {
+        while let Some(&lead) = sum.first() {
+            match self.rows.get(&lead) {
+                Some(row) => row.iter().for_each(|&c| toggle(&mut sum, c)),
+                None => {
+                    self.rows.insert(lead, sum);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn rank(&self) -> usize {
+        self.rows.len()
+    }
+}

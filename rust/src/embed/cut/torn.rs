@@ -1,0 +1,156 @@
+//! Which neighbours a picture tears apart, and the neighbourhoods without them.
+//!
+//! Cost: O(n k d) and O(n k q).
+
+use super::STAGE;
+use crate::charts::check_lengths;
+use crate::error::{Error, Result};
+use crate::monitor::{Monitor, Silent};
+use crate::neighbors::Neighborhoods;
+use crate::neighbors::paths::distance;
+use crate::parallel::{map_blocks, map_points};
+use crate::points::Points;
+
+/// h: the median distance to the farthest neighbour of a point.
+pub fn spacing(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<f64> {
+    check_lengths(x, "X", graph)?;
+    let state = || (vec![0.0; x.dim()], vec![0.0; x.dim()]);
+    let mut reach = map_points(x.len(), STAGE, &Silent(monitor), state, |(from, to), i| {
+        x.copy_row(i, from);
+        let far = |&j: &u32| {
+            x.copy_row(j as usize, to);
+            distance(from, to)
+        };
+        graph.of(i).iter().map(far).fold(0.0, f64::max)
+    })?;
+    let middle = reach.len() / 2;
+    Ok(*reach.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+/// For every neighbour of every point whether the picture `y` tears the two apart: |y_i - y_j| > tau max(|x_i - x_j|, h).
+pub fn torn(
+    x: &Points,
+    y: &Points,
+    graph: &Neighborhoods,
+    spacing: f64,
+    tau: f64,
+    monitor: &dyn Monitor,
+) -> Result<Vec<bool>> {
+    check_lengths(x, "X", graph)?;
+    check_lengths(y, "Y", graph)?;
+    let of_block = |block: std::ops::Range<usize>| {
+        let room = |points: &Points| (vec![0.0; points.dim()], vec![0.0; points.dim()]);
+        let ((mut from, mut to), (mut own, mut other)) = (room(x), room(y));
+        let mut torn = Vec::new();
+        for i in block {
+            x.copy_row(i, &mut from);
+            y.copy_row(i, &mut own);
+            for &j in graph.of(i) {
+                x.copy_row(j as usize, &mut to);
+                y.copy_row(j as usize, &mut other);
+                torn.push(distance(&own, &other) > tau * distance(&from, &to).max(spacing));
+            }
+        }
+        torn
+    };
+    Ok(map_blocks(graph.len(), STAGE, &Silent(monitor), of_block)?.concat())
+}
+
+/// The neighbourhoods without their torn members.
+pub fn restricted(graph: &Neighborhoods, torn: &[bool]) -> Result<Neighborhoods<'static>> {
+    check_entries(graph, torn)?;
+    let (mut indptr, mut indices) = (Vec::with_capacity(graph.len() + 1), Vec::new());
+    indptr.push(0);
+    for i in 0..graph.len() {
+        let places = graph.start(i)..graph.start(i) + graph.of(i).len();
+        indices.extend(graph.of(i).iter().zip(&torn[places]).filter(|(_, torn)| !**torn).map(|(&j, _)| j));
+        indptr.push(indices.len() as i64);
+    }
+    Ok(Neighborhoods::ragged(indptr, indices))
+}
+
+/// For every neighbour of every point whether the two are among `pairs`, which lie end after end.
+pub fn marked(graph: &Neighborhoods, pairs: &[u32]) -> Result<Vec<bool>> {
+    let n = graph.len();
+    if let Some(at) = pairs.iter().position(|&i| i as usize >= n) {
+        return Err(Error::NeighborOutOfRange { point: at / 2, neighbor: pairs[at] as usize, n });
+    }
+    let mut sorted: Vec<(u32, u32)> =
+        pairs.chunks_exact(2).map(|ends| (ends[0].min(ends[1]), ends[0].max(ends[1]))).collect();
+    sorted.sort_unstable();
+    let marked =
+        |(i, j, _): (usize, usize, usize)| sorted.binary_search(&(i.min(j) as u32, i.max(j) as u32)).is_ok();
+    Ok(entries(graph).map(marked).collect())
+}
+
+/// Takes back tears that part what hangs together, or that are slivers.
+///
+/// A tear between two pieces of the sheet is no cut but a loss: the pieces stay together. And fewer than `least` torn
+/// points by themselves, none of which is farther from its neighbour than `reach` in the picture, are a gap between points
+/// or a stray one. Where a real cut runs through sparse points, they are farther apart.
+pub fn mend(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, reach: f64) -> Result<()> {
+    check_lengths(y, "Y", graph)?;
+    check_entries(graph, torn)?;
+    drop_slivers(y, graph, torn, least, reach);
+    let pieces = restricted(graph, torn)?.components();
+    keep_where(graph, torn, |i, j| pieces[i] == pieces[j]);
+    Ok(())
+}
+
+/// Torn pairs hang together where they share a point, or have points that are neighbours.
+fn drop_slivers(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, reach: f64) {
+    let n = graph.len();
+    let mut touched = vec![false; n];
+    for (i, j, _) in entries(graph).filter(|&(.., at)| torn[at]) {
+        (touched[i], touched[j]) = (true, true);
+    }
+    let mut parent: Vec<u32> = (0..n as u32).collect();
+    for (i, j, _) in entries(graph).filter(|&(i, j, _)| touched[i] && touched[j]) {
+        let (a, b) = (find(&mut parent, i as u32), find(&mut parent, j as u32));
+        parent[a.max(b) as usize] = a.min(b);
+    }
+    let roots: Vec<u32> = (0..n as u32).map(|i| find(&mut parent, i)).collect();
+    let mut sizes = vec![0usize; n];
+    (0..n).filter(|&i| touched[i]).for_each(|i| sizes[roots[i] as usize] += 1);
+    let (mut from, mut to) = (vec![0.0; y.dim()], vec![0.0; y.dim()]);
+    for (i, j, _) in entries(graph).filter(|&(.., at)| torn[at]) {
+        y.copy_row(i, &mut from);
+        y.copy_row(j, &mut to);
+        if distance(&from, &to) > reach {
+            sizes[roots[i] as usize] = least;
+        }
+    }
+    keep_where(graph, torn, |i, _| sizes[roots[i] as usize] >= least);
+}
+
+fn keep_where(graph: &Neighborhoods, torn: &mut [bool], keep: impl Fn(usize, usize) -> bool) {
+    for (i, j, at) in entries(graph) {
+        torn[at] = torn[at] && keep(i, j);
+    }
+}
+
+/// Every neighbour of every point, and its place.
+pub(super) fn entries<'a>(graph: &'a Neighborhoods) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
+    (0..graph.len()).flat_map(move |i| {
+        let start = graph.start(i);
+        graph.of(i).iter().enumerate().map(move |(at, &j)| (i, j as usize, start + at))
+    })
+}
+
+/// The representative of `i`, halving the path to it.
+pub(super) fn find(parent: &mut [u32], mut i: u32) -> u32 {
+    while parent[i as usize] != i {
+        parent[i as usize] = parent[parent[i as usize] as usize];
+        i = parent[i as usize];
+    }
+    i
+}
+
+pub(super) fn check_entries(graph: &Neighborhoods, torn: &[bool]) -> Result<()> {
+    let (left, right) = ("what is torn", "the neighbours of all points");
+    let (left_len, right_len) = (torn.len(), graph.indices().len());
+    match left_len == right_len {
+        true => Ok(()),
+        false => Err(Error::LengthMismatch { left, left_len, right, right_len }),
+    }
+}

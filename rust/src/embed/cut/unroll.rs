@@ -1,0 +1,469 @@
+//! Laying points down along shortest paths from a root, so that the cut is where paths from two sides meet.
+//!
+//! The next point is the one nearest to the root along the graph. It is laid down from the neighbour that its path comes
+//! through, O_j = polar(P_j'P_i O_i) and y_j = y_i + (A_i + A_j)'(x_j - x_i) / 2, and from all others laid down already
+//! that say nearly the same: their mean, so that noise does not add up along one path. A point that would come to lie on
+//! another part of the data is refused there, and waits for a path round the other side: so the picture does not overlap
+//! where the surface widens faster than the plane. What no side takes is laid down at last all the same.
+//!
+//! The tree of greatest agreement, which serves to align, would cut in rags; shortest paths cut along the cut locus.
+//!
+//! Cost: O(n k (d^3 + log n)) for each root, some of which are tried side by side. Memory: 8 (d + 1) bytes for each
+//! entry of the undirected graph, and 8 (d^2 + d + 4) for each point and root under way.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rayon::prelude::*;
+
+use super::cells::Cells;
+use super::torn::spacing;
+use crate::charts::Atlas;
+use crate::embed::align::{Connection, fill_edges, multiply};
+use crate::error::Result;
+use crate::linalg::{first, orthogonal_factor};
+use crate::monitor::{Monitor, Silent};
+use crate::neighbors::paths::{Lengths, Tree, distance};
+
+/// Neighbours that lay a point down within so many spacings of where its path does are heard.
+const AGREE: f64 = 1.5;
+
+/// Points nearer than so many spacings in the picture lie on each other if along the tangent they are farther than so
+/// many in the data.
+const NEAR: f64 = 1.2;
+const FAR: f64 = 4.0;
+
+/// Up to so many dimensions overlap is looked for: the cells about a place are 3^d.
+const LOOKED_AT: usize = 3;
+
+/// Points from which distances tell which point is central, and how many roots are tried.
+const LANDMARKS: usize = 4;
+const ROOTS: usize = 3;
+
+/// Pieces of fewer points have one root.
+const SMALL: usize = 50;
+
+/// Points between two looks at the monitor.
+const LOOK: usize = 1024;
+
+/// The undirected graph with the length of every edge, and where it leads from the tangent of its point.
+#[derive(Debug)]
+pub struct Terrain<'a, 'b, 'p> {
+    connection: &'a Connection,
+    atlas: &'a Atlas<'b, 'p>,
+    /// For each edge |x_j - x_i|, then P_i'(x_j - x_i).
+    steps: Vec<f64>,
+    spacing: f64,
+}
+
+/// Points laid down.
+#[derive(Debug, Clone)]
+pub struct Unrolled {
+    /// Point after point.
+    pub y: Vec<f64>,
+    /// How many points were laid on others, because no side took them.
+    pub forced: usize,
+    /// The root of each component.
+    pub roots: Vec<u32>,
+}
+
+impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
+    /// Cost: O(n k q d).
+    pub fn new(connection: &'a Connection, atlas: &'a Atlas<'b, 'p>, monitor: &dyn Monitor) -> Result<Self> {
+        let spacing = spacing(atlas.points(), atlas.neighborhoods(), monitor)?;
+        let (graph, width) = (connection.graph(), connection.n_components() + 1);
+        let mut steps = vec![0.0; graph.indices().len() * width];
+        fill_edges(graph, &mut steps, width, monitor, Walker::default, |walker, i, edge, step| {
+            walker.walk(connection, atlas, i, edge, step);
+        })?;
+        Ok(Terrain { connection, atlas, steps, spacing })
+    }
+
+    /// h: the median distance to the farthest neighbour.
+    pub fn spacing(&self) -> f64 {
+        self.spacing
+    }
+
+    /// Lays every component down, from the root of a few that tears the fewest pairs by more than `tau`.
+    pub fn unroll(&self, tau: f64, monitor: &dyn Monitor) -> Result<Unrolled> {
+        let labels = self.connection.graph().components();
+        let roots = self.roots(&labels, monitor)?;
+        let most = roots.iter().map(Vec::len).max().unwrap_or(0);
+        let tries: Result<Vec<_>> = (0..most)
+            .into_par_iter()
+            .map(|t| {
+                let firsts: Vec<u32> = roots.iter().filter_map(|roots| roots.get(t).copied()).collect();
+                self.lay(&firsts, monitor)
+            })
+            .collect();
+        let tries = tries?;
+        Ok(self.best(&labels, &roots, &tries, tau))
+    }
+
+    /// Lays down the components of `roots`.
+    fn lay(&self, roots: &[u32], monitor: &dyn Monitor) -> Result<Laid> {
+        let mut growth = Growth::new(self, monitor);
+        for &root in roots {
+            growth.grow(root)?;
+        }
+        Ok(Laid { y: growth.y, forced: growth.forced })
+    }
+
+    /// Of each component the central point, then points far from it and from each other.
+    fn roots(&self, labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
+        let lengths = Lengths::new(self.atlas.points(), self.atlas.neighborhoods(), monitor)?;
+        let (mut tree, mut roots): (Tree, Vec<Vec<u32>>) = (Tree::default(), vec![]);
+        for (i, &label) in labels.iter().enumerate() {
+            if label as usize == roots.len() {
+                roots.push(central(&lengths, &mut tree, i as u32, monitor)?);
+            }
+        }
+        Ok(roots)
+    }
+
+    /// Of each component the picture with the fewest torn edges, the first of several.
+    fn best(&self, labels: &[u32], roots: &[Vec<u32>], tries: &[Laid], tau: f64) -> Unrolled {
+        let d = self.connection.n_components();
+        let scores: Vec<Vec<usize>> =
+            tries.par_iter().map(|laid| self.torn_in_each(labels, roots.len(), laid, tau)).collect();
+        let kept: Vec<usize> = (0..roots.len())
+            .map(|c| {
+                (1..roots[c].len()).fold(0, |best, t| if scores[t][c] < scores[best][c] { t } else { best })
+            })
+            .collect();
+        let mut y = vec![0.0; labels.len() * d];
+        for (row, (i, &label)) in y.chunks_exact_mut(d).zip(labels.iter().enumerate()) {
+            row.copy_from_slice(&tries[kept[label as usize]].y[i * d..][..d]);
+        }
+        let is_kept = |i: u32, t: usize| kept[labels[i as usize] as usize] == t;
+        let forced =
+            tries.iter().enumerate().map(|(t, laid)| laid.forced.iter().filter(|&&i| is_kept(i, t)).count());
+        let roots = roots.iter().zip(&kept).map(|(roots, &t)| roots[t]).collect();
+        Unrolled { y, forced: forced.sum(), roots }
+    }
+
+    fn torn_in_each(&self, labels: &[u32], count: usize, laid: &Laid, tau: f64) -> Vec<usize> {
+        let d = self.connection.n_components();
+        let mut torn = vec![0; count];
+        for i in 0..labels.len() {
+            for edge in self.connection.edges(i) {
+                let j = self.connection.end(edge);
+                let apart = distance(&laid.y[i * d..][..d], &laid.y[j * d..][..d]);
+                torn[labels[i] as usize] += usize::from(apart > tau * self.length(edge).max(self.spacing));
+            }
+        }
+        torn
+    }
+
+    fn length(&self, edge: usize) -> f64 {
+        self.steps[edge * (self.connection.n_components() + 1)]
+    }
+
+    /// P_i'(x_j - x_i).
+    fn step(&self, edge: usize) -> &[f64] {
+        let d = self.connection.n_components();
+        &self.steps[edge * (d + 1) + 1..][..d]
+    }
+
+    /// The same edge from its other end.
+    fn back(&self, i: usize, edge: usize) -> usize {
+        let j = self.connection.end(edge);
+        let at = self.connection.graph().of(j).binary_search(&(i as u32)).unwrap_or(0);
+        self.connection.edges(j).start + at
+    }
+}
+
+/// One try.
+struct Laid {
+    y: Vec<f64>,
+    forced: Vec<u32>,
+}
+
+/// Room for the rows of two points.
+#[derive(Default)]
+struct Walker {
+    own: Vec<f64>,
+    row: Vec<f64>,
+    back: Vec<f64>,
+}
+
+impl Walker {
+    /// Where only charts are kept, and only the other end lists this one, its step is turned back.
+    fn walk(&mut self, connection: &Connection, atlas: &Atlas, i: usize, edge: usize, step: &mut [f64]) {
+        let (q, d, j) = (atlas.points().dim(), connection.n_components(), connection.end(edge));
+        let (length, along) = step.split_at_mut(1);
+        if !atlas.step(i, j, &mut self.own, &mut self.row, along) {
+            let back = first(&mut self.back, d);
+            atlas.step(j, i, &mut self.own, &mut self.row, back);
+            multiply_vector(connection.product(edge), back, along);
+        }
+        let (own, row) = (first(&mut self.own, q), first(&mut self.row, q));
+        atlas.points().copy_row(i, own);
+        atlas.points().copy_row(j, row);
+        length[0] = distance(own, row);
+    }
+}
+
+/// out = -A v.
+fn multiply_vector(a: &[f64], v: &[f64], out: &mut [f64]) {
+    let d = v.len();
+    (0..d).for_each(|row| out[row] = -(0..d).map(|e| a[e * d + row] * v[e]).sum::<f64>());
+}
+
+/// The point of least distance to the farthest of a few landmarks, and points far from it.
+fn central(lengths: &Lengths, tree: &mut Tree, start: u32, monitor: &dyn Monitor) -> Result<Vec<u32>> {
+    tree.grow(lengths, start as usize, monitor)?;
+    let members: Vec<u32> = tree.order().to_vec();
+    let mut spread = Spread::of(members.len());
+    spread.add(tree, &members);
+    let mut farthest = vec![0.0f64; members.len()];
+    for _ in 0..LANDMARKS {
+        let landmark = lengths.points()[members[spread.farthest()] as usize];
+        tree.grow(lengths, landmark as usize, monitor)?;
+        spread.add(tree, &members);
+        farthest.iter_mut().zip(&members).for_each(|(far, &p)| *far = far.max(tree.distances()[p as usize]));
+    }
+    let middle = (1..members.len()).fold(0, |best, m| if farthest[m] < farthest[best] { m } else { best });
+    let mut roots = vec![lengths.points()[members[middle] as usize]];
+    let mut spread = Spread::of(members.len());
+    while roots.len() < ROOTS && members.len() >= SMALL {
+        let last = roots[roots.len() - 1];
+        tree.grow(lengths, last as usize, monitor)?;
+        spread.add(tree, &members);
+        roots.push(lengths.points()[members[spread.farthest()] as usize]);
+    }
+    Ok(roots)
+}
+
+/// How far each of some places is from the nearest of those chosen.
+struct Spread(Vec<f64>);
+
+impl Spread {
+    fn of(len: usize) -> Self {
+        Spread(vec![f64::INFINITY; len])
+    }
+
+    fn add(&mut self, tree: &Tree, members: &[u32]) {
+        let nearest = self.0.iter_mut().zip(members);
+        nearest.for_each(|(near, &p)| *near = near.min(tree.distances()[p as usize]));
+    }
+
+    fn farthest(&self) -> usize {
+        (1..self.0.len()).fold(0, |top, m| if self.0[m] > self.0[top] { m } else { top })
+    }
+}
+
+/// The bits of a distance, which rise with it; the point that the path comes through; the edge from there.
+type Waiting = (u64, u32, usize);
+
+/// Points laid down so far.
+struct Growth<'t, 'a, 'b, 'p> {
+    terrain: &'t Terrain<'a, 'b, 'p>,
+    monitor: Silent<'t>,
+    y: Vec<f64>,
+    turns: Vec<f64>,
+    /// Along the tree from the root; infinite for those not laid down.
+    distances: Vec<f64>,
+    /// The shortest path of those that wait.
+    best: Vec<f64>,
+    queue: BinaryHeap<Reverse<Waiting>>,
+    refused: BinaryHeap<Reverse<Waiting>>,
+    forced: Vec<u32>,
+    cells: Cells,
+    steps: usize,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    product: Vec<f64>,
+    sum: Vec<f64>,
+    turn: Vec<f64>,
+    place: Vec<f64>,
+    guess: Vec<f64>,
+    heard: Vec<usize>,
+    spare: Vec<f64>,
+    along: Vec<f64>,
+    rows: (Vec<f64>, Vec<f64>),
+}
+
+impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
+    fn new(terrain: &'t Terrain<'a, 'b, 'p>, monitor: &'t dyn Monitor) -> Self {
+        let (n, d) = (terrain.connection.graph().len(), terrain.connection.n_components());
+        Growth {
+            terrain,
+            monitor: Silent(monitor),
+            y: vec![0.0; n * d],
+            turns: vec![0.0; n * d * d],
+            distances: vec![f64::INFINITY; n],
+            best: vec![f64::INFINITY; n],
+            queue: BinaryHeap::new(),
+            refused: BinaryHeap::new(),
+            forced: Vec::new(),
+            cells: Cells::new(n, d.min(LOOKED_AT), NEAR * terrain.spacing.max(f64::MIN_POSITIVE)),
+            steps: 0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    fn d(&self) -> usize {
+        self.terrain.connection.n_components()
+    }
+
+    /// Lays down the component of `root`.
+    fn grow(&mut self, root: u32) -> Result<()> {
+        self.cells.clear();
+        let d = self.d();
+        (0..d).for_each(|a| self.turns[root as usize * d * d + a * (d + 1)] = 1.0);
+        self.keep(root as usize, 0.0);
+        loop {
+            if let Some(Reverse((bits, i, edge))) = self.queue.pop() {
+                self.settle(f64::from_bits(bits), i, edge, false)?;
+            } else if let Some(Reverse((bits, i, edge))) = self.refused.pop() {
+                self.settle(f64::from_bits(bits), i, edge, true)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lays down the end of an edge that comes from `i`, unless that is done or it would lie on something else.
+    fn settle(&mut self, path: f64, i: u32, edge: usize, forced: bool) -> Result<()> {
+        self.steps += 1;
+        if self.steps.is_multiple_of(LOOK) {
+            self.monitor.check()?;
+        }
+        let j = self.terrain.connection.end(edge);
+        if self.distances[j].is_finite() || (!forced && path > self.best[j]) {
+            return Ok(());
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.find_place(i as usize, edge, &mut scratch);
+        if forced {
+            self.forced.push(j as u32);
+        } else if self.lies_on_others(j, &mut scratch) {
+            self.refused.push(Reverse((path.to_bits(), i, edge)));
+            self.look_elsewhere(j, (path.to_bits(), i));
+            self.scratch = scratch;
+            return Ok(());
+        }
+        let d = self.d();
+        self.y[j * d..][..d].copy_from_slice(&scratch.place[..d]);
+        self.turns[j * d * d..][..d * d].copy_from_slice(&scratch.turn[..d * d]);
+        self.scratch = scratch;
+        self.keep(j, path);
+        Ok(())
+    }
+
+    /// A point is laid down: its neighbours may follow.
+    fn keep(&mut self, i: usize, path: f64) {
+        let d = self.d();
+        self.distances[i] = path;
+        if d <= LOOKED_AT {
+            self.cells.insert(i as u32, &self.y[i * d..][..d]);
+        }
+        for edge in self.terrain.connection.edges(i) {
+            let j = self.terrain.connection.end(edge);
+            let through = path + self.terrain.length(edge);
+            if self.distances[j].is_infinite() && through < self.best[j] {
+                self.best[j] = through;
+                self.queue.push(Reverse((through.to_bits(), i as u32, edge)));
+            }
+        }
+    }
+
+    /// The path to a refused point that is next, of those through points laid down already.
+    fn look_elsewhere(&mut self, j: usize, refused: (u64, u32)) {
+        self.best[j] = f64::INFINITY;
+        let terrain = self.terrain;
+        let others = terrain.connection.edges(j).filter_map(|edge| {
+            let i = terrain.connection.end(edge);
+            let through = self.distances[i] + terrain.length(edge);
+            let later = through.is_finite() && (through.to_bits(), i as u32) > refused;
+            later.then_some((through.to_bits(), i as u32, edge))
+        });
+        if let Some((bits, i, edge)) = others.min() {
+            self.best[j] = f64::from_bits(bits);
+            self.queue.push(Reverse((bits, i, terrain.back(j, edge))));
+        }
+    }
+
+    /// Finds turn and place of the end of an edge from `i`: first by that edge alone, then by all that agree with it.
+    fn find_place(&self, i: usize, edge: usize, scratch: &mut Scratch) {
+        let (d, terrain) = (self.d(), self.terrain);
+        let (j, back) = (terrain.connection.end(edge), terrain.back(i, edge));
+        first(&mut scratch.sum, d * d).fill(0.0);
+        self.add_turn(back, scratch);
+        self.turn(scratch);
+        self.guess(j, back, scratch);
+        let place = first(&mut scratch.place, d);
+        place.copy_from_slice(&scratch.guess[..d]);
+        scratch.heard.clear();
+        scratch.sum.fill(0.0);
+        for edge in terrain.connection.edges(j) {
+            if self.distances[terrain.connection.end(edge)].is_infinite() {
+                continue;
+            }
+            self.guess(j, edge, scratch);
+            let apart = distance(&scratch.guess[..d], &scratch.place[..d]);
+            if edge == back || apart <= AGREE * terrain.spacing {
+                scratch.heard.push(edge);
+                self.add_turn(edge, scratch);
+            }
+        }
+        self.turn(scratch);
+        scratch.place[..d].fill(0.0);
+        for at in 0..scratch.heard.len() {
+            self.guess(j, scratch.heard[at], scratch);
+            let share = 1.0 / scratch.heard.len() as f64;
+            (0..d).for_each(|b| scratch.place[b] += share * scratch.guess[b]);
+        }
+    }
+
+    /// Adds P_j'P_i O_i, what the other end of an edge wants of the turn of its point.
+    fn add_turn(&self, edge: usize, scratch: &mut Scratch) {
+        let (d, i) = (self.d(), self.terrain.connection.end(edge));
+        let product = first(&mut scratch.product, d * d);
+        multiply(self.terrain.connection.product(edge), &self.turns[i * d * d..][..d * d], d, product);
+        scratch.sum.iter_mut().zip(product).for_each(|(sum, p)| *sum += *p);
+    }
+
+    /// The orthogonal matrix nearest to the sum of what was wanted.
+    fn turn(&self, scratch: &mut Scratch) {
+        let d = self.d();
+        let product = first(&mut scratch.product, d * d);
+        product.copy_from_slice(&scratch.sum[..d * d]);
+        orthogonal_factor(product, d, d, first(&mut scratch.turn, d * d), &mut scratch.spare);
+    }
+
+    /// Where the other end of an edge sees its point `j`, which is turned by `scratch.turn`.
+    fn guess(&self, j: usize, edge: usize, scratch: &mut Scratch) {
+        let (d, terrain) = (self.d(), self.terrain);
+        let (i, there, back) = (terrain.connection.end(edge), terrain.back(j, edge), edge);
+        let (from_i, from_j) = (terrain.step(there), terrain.step(back));
+        let guess = first(&mut scratch.guess, d);
+        for b in 0..d {
+            let (own, turn) = (&self.turns[i * d * d + b * d..][..d], &scratch.turn[b * d..][..d]);
+            let step: f64 = (0..d).map(|a| own[a] * from_i[a] - turn[a] * from_j[a]).sum();
+            guess[b] = self.y[i * d + b] + 0.5 * step;
+        }
+    }
+
+    /// Whether there is already a part of the data that is far from `j`.
+    fn lies_on_others(&self, j: usize, scratch: &mut Scratch) -> bool {
+        let (d, h) = (self.d(), self.terrain.spacing);
+        if d > LOOKED_AT {
+            return false;
+        }
+        let Scratch { place, along, rows, .. } = scratch;
+        let along = first(along, d);
+        self.cells.any(&place[..d], |p| {
+            let p = p as usize;
+            if distance(&self.y[p * d..][..d], &place[..d]) > NEAR * h {
+                return false;
+            }
+            self.terrain.atlas.step(j, p, &mut rows.0, &mut rows.1, along)
+                && along.iter().map(|v| v * v).sum::<f64>() > (FAR * h).powi(2)
+        })
+    }
+}

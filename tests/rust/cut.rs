@@ -1,0 +1,360 @@
+//! Cutting: pairs against their definition, points laid down against a plain loop, and surfaces that are known.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::{Array2, Axis};
+use unbend::charts::Atlas;
+use unbend::embed::align::Connection;
+use unbend::embed::cut::{
+    Seams, Terrain, Unrolled, holes, marked, mend, restricted, rim, seams, spacing, torn,
+};
+use unbend::embed::frames_of;
+use unbend::{Error, Neighborhoods, Unmonitored};
+
+use crate::align::{from_rows, nearest, points};
+use crate::clouds::*;
+use crate::shapes::*;
+use crate::{naive, on_threads};
+
+const TAU: f64 = 2.5;
+
+/// Calls `f` with the connection and its atlas.
+fn with<T>(x: &Array2<f64>, graph: &Neighborhoods, d: usize, f: impl FnOnce(&Connection, &Atlas) -> T) -> T {
+    let points = points(x);
+    let atlas = Atlas::new(&points, graph, None, d, &Unmonitored).unwrap();
+    f(&Connection::new(&atlas, &Unmonitored).unwrap(), &atlas)
+}
+
+fn unrolled(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> Unrolled {
+    with(x, graph, d, |connection, atlas| {
+        Terrain::new(connection, atlas, &Unmonitored).unwrap().unroll(TAU, &Unmonitored).unwrap()
+    })
+}
+
+fn picture(found: &Unrolled, d: usize) -> Array2<f64> {
+    Array2::from_shape_vec((found.y.len() / d, d), found.y.clone()).unwrap()
+}
+
+fn torn_by(x: &Array2<f64>, y: &Array2<f64>, graph: &Neighborhoods) -> Vec<bool> {
+    let h = spacing(&points(x), graph, &Unmonitored).unwrap();
+    torn(&points(x), &points(y), graph, h, TAU, &Unmonitored).unwrap()
+}
+
+/// The seams of the picture that is laid down, not yet fitted.
+fn seams_of(x: &Array2<f64>, k: usize, d: usize) -> Seams {
+    let graph = nearest(x, k);
+    with(x, &graph, d, |connection, atlas| {
+        let terrain = Terrain::new(connection, atlas, &Unmonitored).unwrap();
+        let found = terrain.unroll(TAU, &Unmonitored).unwrap();
+        let torn = torn_by(x, &picture(&found, d), &graph);
+        let sheet = restricted(&graph, &torn).unwrap();
+        let (points, kept) = (points(x), atlas_of(x, &graph, d));
+        let lent = Atlas::lend(&points, &sheet, d, &kept).unwrap();
+        let turns = frames_of(&lent, &found.y, &Unmonitored).unwrap();
+        seams(&points, connection, &graph, &torn, &found.y, &turns, 8, &Unmonitored).unwrap()
+    })
+}
+
+fn atlas_of(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> unbend::charts::Kept {
+    Atlas::new(&points(x), graph, None, d, &Unmonitored).unwrap().keep()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+fn tube(n: usize, height: f64, seed: u64) -> Array2<f64> {
+    unbend::synthetic::cylinder(n, height, 0.0, seed, &Unmonitored).unwrap().x
+}
+
+#[test]
+fn torn_pairs_are_as_defined() {
+    for seed in 0..5 {
+        let (x, y) = (gaussian(80, 3, seed), gaussian(80, 2, 100 + seed));
+        let graph = nearest(&x, 7);
+        let row = |a: &Array2<f64>, i: usize| a.row(i).to_vec();
+        let mut reach: Vec<f64> =
+            (0..80).map(|i| distance(&row(&x, i), &row(&x, graph.of(i)[6] as usize))).collect();
+        reach.sort_by(f64::total_cmp);
+        let h = spacing(&points(&x), &graph, &Unmonitored).unwrap();
+        assert_eq!(h, reach[40]);
+        let found = torn_by(&x, &y, &graph);
+        let mut at = 0;
+        for i in 0..80 {
+            for &j in graph.of(i) {
+                let j = j as usize;
+                let apart = distance(&row(&x, i), &row(&x, j)).max(h);
+                assert_eq!(found[at], distance(&row(&y, i), &row(&y, j)) > TAU * apart, "{i} and {j}");
+                at += 1;
+            }
+        }
+        assert!(found.iter().any(|&torn| torn) && found.iter().any(|&torn| !torn));
+    }
+}
+
+#[test]
+fn restricted_neighbourhoods_hold_the_rest_in_order() {
+    let (x, y) = (gaussian(60, 3, 1), gaussian(60, 2, 2));
+    let graph = nearest(&x, 6);
+    let torn = torn_by(&x, &y, &graph);
+    let kept = restricted(&graph, &torn).unwrap();
+    for i in 0..60 {
+        let rest: Vec<u32> = (0..6).filter(|at| !torn[i * 6 + at]).map(|at| graph.of(i)[at]).collect();
+        assert_eq!(kept.of(i), rest);
+    }
+    let mut pairs = vec![];
+    for (at, _) in torn.iter().enumerate().filter(|(_, torn)| **torn) {
+        pairs.extend([graph.indices()[at], (at / 6) as u32]);
+    }
+    assert_eq!(marked(&graph, &pairs).unwrap(), torn);
+}
+
+/// The same by a plain loop: the nearest pair to the root of those between what is laid down and what is not.
+fn naively(x: &Array2<f64>, graph: &Neighborhoods, d: usize, root: usize) -> Vec<f64> {
+    with(x, graph, d, |connection, atlas| {
+        let h = spacing(&points(x), graph, &Unmonitored).unwrap();
+        let (n, beside) = (x.nrows(), connection.graph());
+        let basis = |i: usize| {
+            let mut basis = vec![0.0; x.ncols() * d];
+            atlas.tangent(i, &mut basis);
+            DMatrix::from_column_slice(x.ncols(), d, &basis)
+        };
+        let bases: Vec<DMatrix<f64>> = (0..n).map(basis).collect();
+        let step = |i: usize, j: usize| {
+            DVector::from_iterator(x.ncols(), (0..x.ncols()).map(|a| x[[j, a]] - x[[i, a]]))
+        };
+        let polar = |z: DMatrix<f64>| {
+            let naive::Svd { u, v, .. } = naive::svd(&z);
+            u * v.transpose()
+        };
+        let mut far = vec![f64::INFINITY; n];
+        let mut frames: Vec<DMatrix<f64>> = bases.clone();
+        let mut y = vec![DVector::zeros(d); n];
+        far[root] = 0.0;
+        for _ in 1..n {
+            let mut next = (f64::INFINITY, usize::MAX, usize::MAX);
+            for i in (0..n).filter(|&i| far[i].is_finite()) {
+                for &j in beside.of(i).iter().filter(|&&j| far[j as usize].is_infinite()) {
+                    let through = far[i] + step(i, j as usize).norm();
+                    if through < next.0 {
+                        next = (through, i, j as usize);
+                    }
+                }
+            }
+            let (through, i, j) = next;
+            if j == usize::MAX {
+                break;
+            }
+            let first = &bases[j] * polar(bases[j].transpose() * &frames[i]);
+            let guess =
+                |p: usize, frame: &DMatrix<f64>| &y[p] + (&frames[p] + frame).transpose() * step(p, j) * 0.5;
+            let by_path = guess(i, &first);
+            let heard: Vec<usize> = beside.of(j).iter().map(|&p| p as usize).collect();
+            let heard: Vec<usize> = heard
+                .into_iter()
+                .filter(|&p| {
+                    far[p].is_finite() && (p == i || (guess(p, &first) - &by_path).norm() <= 1.5 * h)
+                })
+                .collect();
+            let wanted =
+                heard.iter().fold(DMatrix::zeros(d, d), |sum, &p| sum + bases[j].transpose() * &frames[p]);
+            let frame = &bases[j] * polar(wanted);
+            let sum = heard.iter().fold(DVector::zeros(d), |sum, &p| sum + guess(p, &frame));
+            (far[j], y[j], frames[j]) = (through, sum / heard.len() as f64, frame);
+        }
+        y.iter().flat_map(|y| y.iter().copied().collect::<Vec<_>>()).collect()
+    })
+}
+
+#[test]
+fn points_are_laid_down_as_by_a_plain_loop() {
+    for (x, k, d) in [(tube(300, 3.0, 1), 8, 2), (moebius(300, 0.5, 2), 7, 2), (annulus(200, 0.4, 3), 6, 2)] {
+        let graph = nearest(&x, k);
+        let found = unrolled(&x, &graph, d);
+        assert_eq!(found.forced, 0, "a surface that overlaps has no such twin");
+        let root = found.roots[0] as usize;
+        let plain = naively(&x, &graph, d, root);
+        // up to the frame of the root
+        let distances = |y: &[f64]| -> Vec<f64> {
+            (0..y.len() / d).map(|i| distance(&y[i * d..][..d], &y[root * d..][..d])).collect()
+        };
+        let pairs = distances(&found.y).into_iter().zip(distances(&plain));
+        let off = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-9, "{off:e}");
+    }
+}
+
+#[test]
+fn flat_data_keep_their_distances() {
+    for (d, k, n) in [(1, 8, 100), (2, 12, 400), (3, 14, 500)] {
+        let x = gaussian(n, d, 7).dot(&orthonormal(d + 2, d, 8).t());
+        let graph = nearest(&x, k);
+        assert!(graph.components().iter().all(|&c| c == 0));
+        let y = picture(&unrolled(&x, &graph, d), d);
+        let apart = |a: &Array2<f64>, i: usize, j: usize| distance(&a.row(i).to_vec(), &a.row(j).to_vec());
+        for i in 0..n {
+            let j = (i * 7 + 3) % n;
+            assert!((apart(&x, i, j) - apart(&y, i, j)).abs() < 1e-9, "{d}: {i} and {j}");
+        }
+    }
+}
+
+#[test]
+fn a_tube_is_unrolled_along_one_line() {
+    let x = tube(2000, 3.0, 5);
+    let graph = nearest(&x, 10);
+    let found = unrolled(&x, &graph, 2);
+    let y = picture(&found, 2);
+    let torn = torn_by(&x, &y, &graph);
+    let share = torn.iter().filter(|&&torn| torn).count() as f64 / torn.len() as f64;
+    assert!((0.005..0.03).contains(&share), "{share}");
+    // along the circle and along the axis
+    let root = found.roots[0] as usize;
+    let angle = |i: usize| x[[i, 1]].atan2(x[[i, 0]]);
+    for i in 0..2000 {
+        let mut turn = (angle(i) - angle(root)).abs();
+        turn = turn.min(std::f64::consts::TAU - turn);
+        let truth = turn.hypot(x[[i, 2]] - x[[root, 2]]);
+        let there = distance(&y.row(i).to_vec(), &y.row(root).to_vec());
+        assert!((truth - there).abs() < 0.05 * truth + 0.01, "{i}: {there} for {truth}");
+    }
+}
+
+#[test]
+fn seams_tell_surfaces_apart() {
+    let found = seams_of(&tube(2000, 3.0, 1), 10, 2);
+    assert_eq!((found.seams.len(), found.rank), (1, 1));
+    assert!(!found.seams[0].reversed && !found.seams[0].ends);
+    let found = seams_of(&moebius(2000, 0.5, 1), 10, 2);
+    assert_eq!((found.seams.len(), found.rank), (1, 1));
+    assert!(found.seams[0].reversed);
+    assert_eq!(seams_of(&torus(4000, 0.4, 1), 10, 2).rank, 2);
+    assert_eq!(seams_of(&sphere(3000, 1), 10, 2).rank, 0);
+    let klein = seams_of(&klein_bottle(4000, 0.4, 1), 10, 2);
+    assert_eq!(klein.rank, 2);
+    assert!(klein.seams.iter().any(|seam| seam.reversed));
+}
+
+#[test]
+fn the_sides_of_a_seam_run_beside_each_other() {
+    let x = tube(3000, 3.0, 2);
+    let found = seams_of(&x, 10, 2);
+    let [left, right] = &found.seams[0].sides;
+    let heights = |side: &[u32]| -> Vec<f64> { side.iter().map(|&i| x[[i as usize, 2]]).collect() };
+    let (left, right) = (heights(left), heights(right));
+    let rises = |side: &[f64]| side[side.len() - 1] > side[0];
+    assert_eq!(rises(&left), rises(&right));
+    for side in [left, right] {
+        assert!((side[0] - side[side.len() - 1]).abs() > 2.5, "from rim to rim");
+        let up = side.windows(2).filter(|pair| (pair[1] > pair[0]) == rises(&side)).count();
+        assert!(4 * up > 3 * side.len(), "{up} of {} in order", side.len());
+    }
+}
+
+#[test]
+fn rims_and_holes_are_found() {
+    let rim_of = |x: &Array2<f64>| {
+        let graph = nearest(x, 10);
+        with(x, &graph, 2, |connection, atlas| rim(connection, atlas, &Unmonitored).unwrap().unwrap())
+    };
+    for closed in [sphere(3000, 3), torus(4000, 0.4, 3), klein_bottle(4000, 0.4, 3)] {
+        assert!(rim_of(&closed).iter().all(|&piece| piece == 0));
+    }
+    let (ring, disc) = (annulus(3000, 0.4, 3), annulus(3000, 0.0, 3));
+    for (x, expected) in [(&ring, 1), (&disc, 0)] {
+        let rim = rim_of(x);
+        assert!(rim.iter().any(|&piece| piece > 0));
+        let on_rim = |i: usize| (x[[i, 0]].hypot(x[[i, 1]]) - 0.7).abs() > 0.2;
+        assert!(rim.iter().enumerate().all(|(i, &piece)| piece == 0 || on_rim(i) || expected == 0));
+        let flat = x.select(Axis(1), &[0, 1]);
+        let h = spacing(&points(x), &nearest(x, 10), &Unmonitored).unwrap();
+        assert_eq!(holes(&points(&flat), h, &rim, &Unmonitored).unwrap(), Some(expected));
+        let nowhere = vec![0; 3000];
+        assert_eq!(holes(&points(&flat), h, &nowhere, &Unmonitored).unwrap(), Some(0));
+    }
+}
+
+#[test]
+fn slivers_are_mended_and_the_sheet_hangs_together() {
+    let x = annulus(800, 0.0, 9);
+    let graph = nearest(&x, 8);
+    let flat = x.select(Axis(1), &[0, 1]);
+    // one stray pair
+    let mut torn = vec![false; 800 * 8];
+    torn[0] = true;
+    mend(&points(&flat), &graph, &mut torn, 8, 10.0).unwrap();
+    assert!(torn.iter().all(|&torn| !torn));
+    // the same, farther apart than any gap
+    torn[0] = true;
+    mend(&points(&flat), &graph, &mut torn, 8, 1e-9).unwrap();
+    assert!(torn[0]);
+    // everything left of a line against everything right of it
+    let side = |i: usize| x[[i, 0]] > 0.2;
+    for i in 0..800 {
+        (0..8).for_each(|at| torn[i * 8 + at] = side(i) != side(graph.of(i)[at] as usize));
+    }
+    assert!(restricted(&graph, &torn).unwrap().components().iter().any(|&c| c > 0));
+    mend(&points(&flat), &graph, &mut torn, 8, 10.0).unwrap();
+    assert!(restricted(&graph, &torn).unwrap().components().iter().all(|&c| c == 0));
+}
+
+#[test]
+fn same_bits_on_any_number_of_threads() {
+    let x = torus(3000, 0.4, 4);
+    let graph = nearest(&x, 10);
+    let on = |threads| {
+        on_threads(threads, || {
+            let y = unrolled(&x, &graph, 2).y;
+            let picture = Array2::from_shape_vec((3000, 2), y.clone()).unwrap();
+            (y, torn_by(&x, &picture, &graph), seams_of(&x, 10, 2))
+        })
+    };
+    let one = on(1);
+    assert_eq!(one, on(2));
+    assert_eq!(one, on(5));
+}
+
+#[test]
+fn motions_move_nothing_but_the_picture() {
+    let x = torus(2000, 0.4, 6);
+    let moved = x.dot(&orthonormal(3, 3, 1)) + 5.0;
+    let graph = nearest(&x, 10);
+    let tears = |x: &Array2<f64>| torn_by(x, &picture(&unrolled(x, &graph, 2), 2), &graph);
+    assert_eq!(tears(&x), tears(&moved));
+}
+
+#[test]
+fn hard_clouds_give_something_finite() {
+    for kind in CLOUDS {
+        for d in [1, 2, 3] {
+            let x = double(kind, 60, 4, 3);
+            let graph = nearest(&x, 5);
+            let found = unrolled(&x, &graph, d);
+            assert!(found.y.iter().all(|v| v.is_finite()), "{kind:?} in {d}");
+        }
+    }
+}
+
+#[test]
+fn components_are_laid_down_each() {
+    let (a, b) = (tube(600, 2.0, 1), tube(600, 2.0, 2) + 40.0);
+    let both = ndarray::concatenate(Axis(0), &[a.view(), b.view()]).unwrap();
+    let graph = nearest(&both, 8);
+    let found = unrolled(&both, &graph, 2);
+    assert_eq!(found.roots.len(), 2);
+    let alone = unrolled(&a, &nearest(&a, 8), 2);
+    assert_eq!(found.roots[0], alone.roots[0]);
+}
+
+#[test]
+fn errors_name_the_numbers() {
+    let x = gaussian(20, 3, 1);
+    let graph = nearest(&x, 4);
+    let error = restricted(&graph, &[false; 79]).unwrap_err();
+    assert!(matches!(error, Error::LengthMismatch { left_len: 79, right_len: 80, .. }), "{error}");
+    let error = marked(&graph, &[0, 20]).unwrap_err();
+    assert!(matches!(error, Error::NeighborOutOfRange { neighbor: 20, n: 20, .. }), "{error}");
+    let few = gaussian(19, 3, 1);
+    assert!(spacing(&points(&few), &graph, &Unmonitored).is_err());
+    let empty = from_rows(&[vec![1], vec![0]]);
+    assert!(mend(&points(&few), &empty, &mut [false; 2], 1, 1.0).is_err());
+}
