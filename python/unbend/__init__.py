@@ -4,16 +4,18 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, metrics
+from . import datasets, metrics, plot
 from .charts import Charts, charts
 from .comparison import Comparison, compare
 from .diagnostics import Price, Verdict, price_of_normalization
+from .dimension import Dimension, dimension
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
 from .progress import Stopped
 from .quality import Quality, quality
 from .rectify import Rectification, rectify
 from .refine import Refinement, RefinementInterrupted, refine
+from .selection import Candidate, Grid, Selection, select
 
 if TYPE_CHECKING:
     from .align import NotFlatWarning, ProcrustesAlignment
@@ -36,16 +38,19 @@ if TYPE_CHECKING:
 __version__ = version("unbend")
 
 __all__ = [
+    "Candidate",
     "Charts",
     "ClassicalScaling",
     "CollapsedWarning",
     "Comparison",
     "DiffusionMaps",
+    "Dimension",
     "DisconnectedWarning",
     "DistortionWarning",
     "Faithfulness",
     "GapWarning",
     "GreedyProcrustes",
+    "Grid",
     "HessianLLE",
     "Isomap",
     "LTSA",
@@ -63,20 +68,24 @@ __all__ = [
     "Rectification",
     "Refinement",
     "RefinementInterrupted",
+    "Selection",
     "Stopped",
     "Verdict",
     "__version__",
     "charts",
     "compare",
     "datasets",
+    "dimension",
     "faithfulness",
     "load",
     "metrics",
     "neighborhoods",
+    "plot",
     "price_of_normalization",
     "quality",
     "rectify",
     "refine",
+    "select",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.

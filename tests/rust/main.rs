@@ -10,6 +10,7 @@ mod assemble;
 mod bottom;
 mod charts;
 mod clouds;
+mod dimension;
 mod embed;
 mod geodesic;
 mod graph;

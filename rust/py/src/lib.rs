@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use crate::bottom::bottom;
     #[pymodule_export]
-    use crate::charts::charts_py;
+    use crate::charts::{charts_py, spectra};
     #[pymodule_export]
     use crate::embed::{carry, greedy, lay_out};
     #[pymodule_export]
