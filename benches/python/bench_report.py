@@ -3,10 +3,11 @@
     python benches/python/bench_report.py [--pictures DIR] [--peers]
 
 Three embeddings of 50,000 points, and three of 200,000. Each report is written, then opened in a headless
-Chromium without a network and without a graphics card: seconds from the start of the navigation until all is
-drawn and answers. Then it is used: milliseconds for a turn of the wheel, for a step of the pointer, whose point
-shows its twelve neighbours in all pictures, and for a selection of half of the points, each until the next
-frame is done, the median of several. A graphics card draws by WebGL; this measures what is without one.
+Chromium without a network and without a graphics card: seconds from the start of the navigation until all
+is drawn and answers. Then it is used: milliseconds for a turn of the wheel, for a step of the pointer,
+whose point shows its twelve neighbours in all pictures, and for a selection of half of the points, each
+until the next frame is done, the median of several. A graphics card draws by WebGL; this measures what is
+without one.
 
 `--peers` writes the same points with plotly, which must be installed: size and seconds until it has drawn.
 `--pictures` keeps screenshots, light and dark, wide and narrow, to be looked at.
@@ -135,8 +136,8 @@ def main():
     if chromium() is None:
         raise SystemExit(MISSING)
     print(
-        "| three embeddings of | written in, s | MB | opened in, s | of three times | wheel, ms | pointer, ms "
-        "| select, ms |"
+        "| three embeddings of | written in, s | MB | opened in, s | of three times | wheel, ms "
+        "| pointer, ms | select, ms |"
     )
     print("|---|--:|--:|--:|---|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as name:

@@ -4,11 +4,12 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from . import anndata, datasets, metrics
+from . import anndata, datasets, metrics, plot
 from .charts import Charts, charts
 from .comparison import Comparison, compare
 from .cut import Seam
 from .diagnostics import Price, Verdict, price_of_normalization
+from .dimension import Dimension, dimension
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
 from .progress import Stopped
@@ -16,6 +17,7 @@ from .quality import Quality, quality
 from .rectify import Rectification, rectify
 from .refine import Refinement, RefinementInterrupted, refine
 from .report import Report, report
+from .selection import Candidate, Grid, Selection, select
 
 if TYPE_CHECKING:
     from .align import ProcrustesAlignment
@@ -39,16 +41,19 @@ if TYPE_CHECKING:
 __version__ = version("unbend")
 
 __all__ = [
+    "Candidate",
     "Charts",
     "ClassicalScaling",
     "CollapsedWarning",
     "Comparison",
     "DiffusionMaps",
+    "Dimension",
     "DisconnectedWarning",
     "DistortionWarning",
     "Faithfulness",
     "GapWarning",
     "GreedyProcrustes",
+    "Grid",
     "HessianLLE",
     "Isomap",
     "LTSA",
@@ -68,6 +73,7 @@ __all__ = [
     "RefinementInterrupted",
     "Report",
     "Seam",
+    "Selection",
     "Stopped",
     "Verdict",
     "WithNeighbors",
@@ -76,15 +82,18 @@ __all__ = [
     "charts",
     "compare",
     "datasets",
+    "dimension",
     "faithfulness",
     "load",
     "metrics",
     "neighborhoods",
+    "plot",
     "price_of_normalization",
     "quality",
     "rectify",
     "refine",
     "report",
+    "select",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.

@@ -55,6 +55,7 @@ __all__ = [
     "s_curve",
     "shepard",
     "skeleton",
+    "spectra",
     "spread",
     "strip",
     "swiss_roll",
@@ -290,6 +291,14 @@ def charts(
     n_jobs: int,
     progress: _Progress | None = None,
 ) -> tuple[_Array, _Array, _Array, _Array]: ...
+def spectra(
+    x: _Matrix,
+    centers: _Indices,
+    scales: list[int],
+    n_values: int,
+    n_jobs: int,
+    progress: _Progress | None = None,
+) -> _Array: ...
 def carry(
     source: _Matrix,
     target: _Matrix,

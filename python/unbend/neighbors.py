@@ -247,6 +247,18 @@ class Neighborhoods:
         """How many pieces the undirected graph has."""
         return int(self.component_labels.max()) + 1
 
+    def nearest(self, n_neighbors: int) -> Neighborhoods:
+        """Return neighbourhoods of the `n_neighbors` nearest, the beginnings of these; nothing is searched."""
+        k, held = as_count(n_neighbors, "n_neighbors"), self.n_neighbors
+        if held is None or k > held:
+            has = "differ in size" if held is None else f"hold {held} each"
+            raise ValueError(f"n_neighbors = {k} nearest cannot be taken: the neighbourhoods {has}")
+        if k == held:
+            return self
+        far = None if self.distances is None else self.distances.reshape(-1, held)[:, :k].ravel()
+        near = self.indices.reshape(-1, held)[:, :k].ravel()
+        return Neighborhoods(near, n_neighbors=k, distances=far, _found_here=self._found_here)
+
     def reversed(self) -> Neighborhoods:
         """Return for every point the points that list it, in order of index."""
         indptr, indices = _core.reversed(self._graph)

@@ -12,6 +12,7 @@ mod bottom;
 mod charts;
 mod clouds;
 mod cut;
+mod dimension;
 mod embed;
 mod geodesic;
 mod graph;

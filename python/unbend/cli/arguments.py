@@ -172,6 +172,27 @@ labels are an array in an .npy or .npz, or a text file with one on each line.
 
 {_EXIT_CODES}"""
 
+_SELECT = """\
+Embed the data X for several numbers of neighbours, dimensions and methods, and
+choose: what is faithful on the same neighbourhoods for all, and shows nothing
+side by side that is far apart. Also says what dimension the data have, which
+numbers of neighbours are too small (the graph falls apart) and which too large
+(it joins what is far apart).
+"""
+
+_SELECT_EPILOG = f"""\
+examples:
+  unbend select roll.npy
+  unbend select cells.csv -k 6:30:2 -d 1:4 --methods gp,psa -o flat.csv
+  unbend select roll.npy -k 8,12,16 --json
+
+6:30:2 is 6, 8, ..., 30; both ends belong to it. methods: gp, psa, isomap, and
+rectified lle, mlle, ltsa, hlle, lem, dfm. Ctrl-C ends the sweep and prints what
+there is by then. --json prints one object: all embeddings with their numbers,
+the neighbourhoods, the dimension, the rule and what it chose.
+
+{_EXIT_CODES}"""
+
 _DEMO = """\
 Flatten a swiss roll in several ways and measure each of them.
 
@@ -391,6 +412,26 @@ def _add_diagnose(commands: Any) -> None:
     size.add_argument("--radius", type=float, metavar="R", help="instead: all others within this distance")
     parser.add_argument("--plot", metavar="FILE", help="draw the coordinates, the curve and the forecast")
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
+
+
+def _add_select(commands: Any) -> None:
+    parser = commands.add_parser(
+        "select",
+        help="choose neighbours, dimension and method",
+        description=_SELECT,
+        epilog=_SELECT_EPILOG,
+    )
+    parser.add_argument("X", help="the data, one point a row")
+    parser.add_argument("-k", "--neighbors", metavar="K", help="numbers of neighbours (6:24:2)")
+    parser.add_argument("-d", "--dimensions", metavar="D", help="dimensions (that of the data)")
+    parser.add_argument("--methods", default="gp,psa", metavar="NAMES", help="with commas (gp,psa)")
+    parser.add_argument(
+        "--by", choices=["r_n", "r_n_scaled", "r_c"], default="r_n", help="what the score is made of (r_n)"
+    )
+    parser.add_argument("--centers", type=int, default=2000, metavar="N", help="measure N points (2000)")
+    parser.add_argument("-o", "--output", metavar="Y", help="write the embedding that is chosen")
+    parser.add_argument("--force", action="store_true", help="replace a file that exists")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="what is drawn (0)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
@@ -411,5 +452,6 @@ COMMANDS = {
     "compare": _add_compare,
     "report": _add_report,
     "diagnose": _add_diagnose,
+    "select": _add_select,
     "demo": _add_demo,
 }

@@ -1,6 +1,6 @@
 //! `unbend::charts` for Python.
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use unbend::{Monitor, charts};
 
@@ -27,4 +27,23 @@ pub fn charts_py<'py>(
     })?;
     let flat = |v: Vec<f64>| v.into_pyarray(py);
     Ok((flat(c.bases), flat(c.charts), flat(c.singular_values), flat(c.residual_fractions)))
+}
+
+/// Local variances of some points at some scales, and what is left of them; flat.
+#[pyfunction]
+#[pyo3(signature = (x, centers, scales, n_values, n_jobs, progress=None))]
+pub fn spectra<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    centers: PyReadonlyArray1<'py, u32>,
+    scales: Vec<usize>,
+    n_values: usize,
+    n_jobs: usize,
+    progress: Progress,
+) -> PyResult<Flat<'py>> {
+    let (x, centers) = (x.values(), centers.as_slice()?);
+    let found = run_reporting(py, n_jobs, progress, |m: &dyn Monitor| {
+        charts::spectra(&points("X", x, m)?, centers, &scales, n_values, m)
+    })?;
+    Ok(found.into_pyarray(py))
 }

@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::bottom::bottom;
     #[pymodule_export]
-    use crate::charts::charts_py;
+    use crate::charts::{charts_py, spectra};
     #[pymodule_export]
     use crate::cut::{holes, marked, mend, restricted, rim, seams, spacing, torn, unroll};
     #[pymodule_export]

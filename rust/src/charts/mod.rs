@@ -4,6 +4,7 @@
 //! `measure` and `embed` both stand on it.
 
 mod atlas;
+mod dimension;
 mod gram;
 mod local;
 mod net;
@@ -12,6 +13,7 @@ mod tangent;
 
 pub(crate) use atlas::fit_tangent;
 pub use atlas::{Atlas, Coordinates, Kept, Tangents};
+pub use dimension::spectra;
 pub use gram::Gram;
 pub use local::{LANES, Local};
 pub use net::{Mean, Net, tangent_scale};

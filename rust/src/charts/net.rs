@@ -333,7 +333,7 @@ fn draw(n: usize, size: usize, seed: u64, stage: &'static str) -> Vec<u32> {
 }
 
 /// Some of the points: copied to `rows`, or, if they are all, where they lie.
-fn choose<'r>(
+pub(super) fn choose<'r>(
     points: &'r Points,
     chosen: &[u32],
     rows: &'r mut Array2<f64>,

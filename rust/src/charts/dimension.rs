@@ -1,0 +1,86 @@
+//! Local spectra: how much of a neighbourhood lies along each of its principal directions, at several scales.
+//!
+//! What dimension data have can be read off them (Fukunaga & Olsen 1971; Little, Maggioni & Rosasco 2017): along the
+//! tangent variance grows with the scale, noise keeps its own, and what the surface bends away comes last. Their tails
+//! are also the bound of Lemma 1 (Goldberg & Ritov 2009) for every dimension at once.
+//! Cost: O(c s (K q^2 + q^3)) for c centres at s scales of up to K points while q < K, else O(c s K^2 q); and one
+//! search for K neighbours of the centres.
+
+use ndarray::Array2;
+
+use super::local::Local;
+use super::net::choose;
+use super::tangent::{Tangent, check_components};
+use crate::error::{Error, Result};
+use crate::linalg::first;
+use crate::monitor::{Monitor, Silent};
+use crate::neighbors::query;
+use crate::parallel::fill_rows;
+use crate::points::Points;
+
+const STAGE: &str = "spectra";
+
+/// So many neighbours are listed at once: 200 MB with their distances.
+const AT_ONCE: usize = 1 << 24;
+
+/// The variances along the first `n_values` principal directions of the neighbourhoods of some points, from the largest
+/// down, then the variance that is left: centre after centre, and of each scale after scale.
+///
+/// A scale is a number of neighbours; the point itself belongs to its neighbourhood. Its variance is the squared
+/// distance from the mean of the neighbourhood, in the mean over its points.
+///
+/// ```
+/// use ndarray::array;
+/// use unbend::{Points, Unmonitored, charts};
+/// let line = array![[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]];
+/// let points = Points::new("X", line.view(), &Unmonitored)?;
+/// let spectra = charts::spectra(&points, &[1], &[2], 1, &Unmonitored)?;
+/// assert_eq!(spectra, [2.0 / 3.0, 0.0]);
+/// # Ok::<(), unbend::Error>(())
+/// ```
+pub fn spectra(
+    points: &Points,
+    centers: &[u32],
+    scales: &[usize],
+    n_values: usize,
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    let n = points.len();
+    check_components(n_values, points.dim())?;
+    let most = scales.iter().copied().max().unwrap_or(0);
+    if scales.contains(&0) || most == 0 {
+        return Err(Error::NoNeighbors);
+    }
+    if n <= most {
+        return Err(Error::TooFewPoints { n_neighbors: most, n });
+    }
+    if let Some(&center) = centers.iter().find(|&&c| c as usize >= n) {
+        return Err(Error::NeighborOutOfRange { point: center as usize, neighbor: center as usize, n });
+    }
+    let (width, block) = (scales.len() * (n_values + 1), AT_ONCE / (most + 1) + 1);
+    let mut values = vec![0.0; centers.len() * width];
+    let mut rows = Array2::default((0, 0));
+    for (centers, values) in centers.chunks(block).zip(values.chunks_mut(block * width)) {
+        let asking = choose(points, centers, &mut rows, monitor)?;
+        let found = query(points, &asking, most + 1, Default::default(), &Silent(monitor))?;
+        let state = || (Local::default(), Tangent::default());
+        fill_rows(values, width, STAGE, monitor, state, |(local, tangent), c, row| {
+            let list = &found.indices[c * (most + 1)..][..most + 1];
+            for (&scale, row) in scales.iter().zip(row.chunks_exact_mut(n_values + 1)) {
+                spectrum(points, &list[..scale + 1], local, tangent, row);
+            }
+        })?;
+    }
+    Ok(values)
+}
+
+/// Writes the largest variances of a neighbourhood, and the rest.
+fn spectrum(points: &Points, list: &[u32], local: &mut Local, tangent: &mut Tangent, row: &mut [f64]) {
+    let d = row.len() - 1;
+    local.load_reduced(points, list.iter().map(|&p| p as usize), d);
+    tangent.fit(local, local.dim, d);
+    let size = list.len() as f64;
+    let spectrum = first(&mut tangent.spectrum, local.dim);
+    row[..d].iter_mut().zip(spectrum).for_each(|(value, square)| *value = *square / size);
+    row[d] = tangent.residual / size;
+}
