@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from . import datasets, metrics
 from .charts import Charts, charts
 from .comparison import Comparison, compare
-from .cut import Seam
 from .diagnostics import Price, Verdict, price_of_normalization
 from .metrics import Faithfulness, faithfulness
 from .neighbors import Neighborhoods, neighborhoods
@@ -19,6 +18,7 @@ from .refine import Refinement, RefinementInterrupted, refine
 if TYPE_CHECKING:
     from .align import ProcrustesAlignment
     from .bottom import GapWarning
+    from .cut import Seam
     from .embed import DisconnectedWarning, GreedyProcrustes, NotFlatWarning
     from .isomap import Isomap
     from .linear import PCA, DistortionWarning, RandomProjection
@@ -101,6 +101,7 @@ _LATER = {
     "PCA": "linear",
     "ProcrustesAlignment": "align",
     "RandomProjection": "linear",
+    "Seam": "cut",
     "load": "models",
 }
 
