@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from . import anndata, datasets, metrics, plot
 from .charts import Charts, charts
 from .comparison import Comparison, compare
-from .cut import Seam
 from .diagnostics import Price, Verdict, price_of_normalization
 from .dimension import Dimension, dimension
 from .metrics import Faithfulness, faithfulness
@@ -22,6 +21,7 @@ from .selection import Candidate, Grid, Selection, select
 if TYPE_CHECKING:
     from .align import ProcrustesAlignment
     from .bottom import GapWarning
+    from .cut import Seam
     from .embed import DisconnectedWarning, GreedyProcrustes, NotFlatWarning
     from .isomap import Isomap
     from .linear import PCA, DistortionWarning, RandomProjection
@@ -117,6 +117,7 @@ _LATER = {
     "ProcrustesAlignment": "align",
     "RandomProjection": "linear",
     "WithNeighbors": "pipeline",
+    "Seam": "cut",
     "load": "models",
 }
 

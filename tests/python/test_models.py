@@ -161,7 +161,7 @@ def test_what_lives_is_saved_as_none(tmp_path):
 
 def test_overlap_comes_back(tmp_path):
     x, _ = ub.datasets.cylinder(400, random_state=0)
-    model = fitted(x)
+    model = fitted(x, cut=False)
     path = model.save(tmp_path / "before")
     m = model.faithfulness_
     assert m.overlap > 0.1
