@@ -34,6 +34,7 @@ __all__ = [
     "coranking_matrix",
     "cylinder",
     "faithfulness",
+    "find_nearest",
     "fishbowl",
     "gaussian_bump",
     "geodesic",
