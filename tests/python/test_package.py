@@ -153,14 +153,14 @@ def test_there_are_examples():
     )
 
 
-def test_the_readme_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/report.md", "docs/interfaces.md"])
+def test_pages_run(page, tmp_path, monkeypatch):
     blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-    if not blocks:
-        pytest.skip("README.md has no Python block yet")
+    assert blocks
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(os.environ, "MPLBACKEND", "Agg")
     namespace = {"__name__": "readme"}
     for place, block in enumerate(blocks, 1):
-        exec(compile(block, f"README.md, Python block {place}", "exec"), namespace)
+        exec(compile(block, f"{page}, Python block {place}", "exec"), namespace)
