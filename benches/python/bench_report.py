@@ -4,10 +4,10 @@
 
 Three embeddings of 50,000 points, and three of 200,000. Each report is written, then opened in a headless
 Chromium without a network and without a graphics card: seconds from the start of the navigation until it
-shows its pictures and answers, and until all points are drawn. Then it is used: milliseconds for a turn of the
-wheel, for a step of the pointer, whose point shows its twelve neighbours in all pictures, and for a selection
-of half of the points, each until the next frame is done, the median of several. With a graphics card points
-are drawn by WebGL; this measures what is without one.
+shows its pictures and answers, and until all points are drawn. Then it is used: milliseconds for a turn of
+the wheel, for a step of the pointer, whose point shows its twelve neighbours in all pictures, and for a
+selection of half of the points, each until the next frame is done, the median of several. With a graphics
+card points are drawn by WebGL; this measures what is without one.
 
 `--peers` writes the same points with plotly, which must be installed: size and seconds until it has drawn.
 `--pictures` keeps screenshots, light and dark, wide and narrow, to be looked at.
