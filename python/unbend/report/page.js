@@ -4,7 +4,7 @@
 (async () => {
   const $ = id => document.getElementById(id);
   const facts = JSON.parse($("facts").textContent);
-  const TYPES = { float32: Float32Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
+  const TYPES = { float32: Float32Array, float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
   const REACH = 14; // pixels from the pointer within which a point is found
   const THUMBS = 48; // pictures shown of a selection
 
