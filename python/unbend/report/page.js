@@ -63,6 +63,12 @@
       const glyph = renderer[kind];
       if (glyph && typeof glyph === "object") change(glyph);
     }
+    // What is drawn while a picture moves has no place in the model, and would be grey.
+    const moving = Bokeh.index.find_one?.(renderer)?.decimated_glyph?.model;
+    if (moving) {
+      change(moving);
+      moving.fill_alpha = renderer.glyph.fill_alpha;
+    }
   }
 
   function paint() {
