@@ -789,6 +789,32 @@ def test_embed_interrupted(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("measure", "x.npy", "x.npy", "--all"),
+        ("compare", "x.npy", "x.npy", "--json"),
+        ("report", "x.npy", "x.npy", "-o", "r.html"),
+        ("transform", "m", "x.npy", "-o", "y.npy"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_any_command_interrupted(tmp_path, arguments):
+    x = ub.datasets.swiss_roll(1_000_000, random_state=0)[0]
+    np.save(tmp_path / "x.npy", np.column_stack([x, x**2, np.sin(x)]))
+    if "m" in arguments:
+        few = np.load(tmp_path / "x.npy", mmap_mode="r")[:50_000]
+        ub.GreedyProcrustes(refine=None, n_init=1, random_state=0).fit(few).save(tmp_path / "m")
+    before = sorted(os.listdir(tmp_path))
+    process = start(*arguments, cwd=tmp_path)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    assert (code, out, err.splitlines()[-1]) == (130, "", "unbend: interrupted")
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 def test_progress_in_a_terminal(folder, tmp_path):
     import pty
 

@@ -229,6 +229,14 @@ def test_any_dimension(data, tmp_path, dims):
     assert len(shown) == min(max(dims, 2), 3)
 
 
+@pytest.mark.parametrize(("factor", "offset"), [(1e-60, 0), (1e60, 0), (1.0, 1e8)])
+def test_units_that_single_precision_cannot_hold(data, tmp_path, factor, offset):
+    x, ys = data
+    y = ys["truth"] * factor + offset
+    page = Page(ub.report(x, [y], tmp_path / "a.html", measures="ranks", by="q_nx").path)
+    assert np.array_equal(page.column("y0_0"), y[:, 0])
+
+
 def test_more_dimensions_than_the_data(data, tmp_path):
     x, _ = data
     page = Page(ub.report(x[:, :2], {"more": x}, tmp_path / "a.html", by="trustworthiness").path)

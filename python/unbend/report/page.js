@@ -4,7 +4,7 @@
 (async () => {
   const $ = id => document.getElementById(id);
   const facts = JSON.parse($("facts").textContent);
-  const TYPES = { float32: Float32Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
+  const TYPES = { float32: Float32Array, float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
   const REACH = 14; // pixels from the pointer within which a point is found
   const THUMBS = 48; // pictures shown of a selection
 
@@ -62,6 +62,12 @@
     for (const kind of ["glyph", "selection_glyph", "nonselection_glyph", "muted_glyph"]) {
       const glyph = renderer[kind];
       if (glyph && typeof glyph === "object") change(glyph);
+    }
+    // What is drawn while a picture moves has no place in the model, and would be grey.
+    const moving = Bokeh.index.find_one?.(renderer)?.decimated_glyph?.model;
+    if (moving) {
+      change(moving);
+      moving.fill_alpha = renderer.glyph.fill_alpha;
     }
   }
 

@@ -36,6 +36,9 @@ NEAR_BYTES, MOST_NEAR = 16_000_000, 50
 CLIPPED = (2.0, 98.0)
 """Percentiles beyond which values have the colours of the ends."""
 
+SEEN = 1e3
+"""By how much numbers may be larger than they differ, for single precision to leave four digits of that."""
+
 NO_ERROR = 1e-30
 """What stands for 0 on a logarithmic scale."""
 
@@ -123,7 +126,7 @@ class Scene:
 
     def _add_values(self, columns: dict[str, Array], modes: list[dict[str, Any]], copies: int) -> None:
         for place, (name, values) in enumerate(self.values.items()):
-            columns[f"v{place}"] = values[self.drawn].astype(np.float32)
+            columns[f"v{place}"] = _narrowed(values[self.drawn])
             modes.append(_by_value(name, [f"v{place}"] * copies, columns[f"v{place}"]))
 
     def _near(self, graph: Neighborhoods) -> Array:
@@ -167,8 +170,16 @@ def _as_values(values: Any, name: str, n: int) -> npt.NDArray[np.float64]:
 
 def _coordinates(place: int, y: Array) -> dict[str, Array]:
     """Return the columns of an embedding; a line has a second coordinate that is 0."""
-    axes = {f"y{place}_{axis}": y[:, axis].astype(np.float32) for axis in range(min(y.shape[1], MOST_AXES))}
+    axes = {f"y{place}_{axis}": _narrowed(y[:, axis]) for axis in range(min(y.shape[1], MOST_AXES))}
     return axes if len(axes) > 1 else axes | {f"y{place}_1": np.zeros(len(y), dtype=np.float32)}
+
+
+def _narrowed(column: Array) -> Array:
+    """Return numbers in single precision, unless that could be seen: far from 0, very small or very large."""
+    held = column[np.isfinite(column)].astype(np.float64)
+    most, extent = np.abs(held).max(initial=0.0), np.ptp(held) if len(held) else 0.0
+    fine = most == 0 or (1e-30 < most < 1e30 and (extent == 0 or most < SEEN * extent))
+    return column.astype(np.float32 if fine else np.float64)
 
 
 def _shade(found: Comparison) -> Measure | None:
