@@ -300,19 +300,24 @@ def select(
     sizes = _counts(n_neighbors, SIZES, "n_neighbors", len(x) - 1)
     if by not in ("r_n", "r_n_scaled", "r_c"):
         raise ValueError(f"by = {by!r} is unknown: use 'r_n', 'r_n_scaled' or 'r_c'")
-    models = prototypes(methods)
+    models, watch = prototypes(methods), Watch(verbose, callback)
+    with watch.stage("neighbours"):
+        widest = _widest(x, sizes, neighborhoods, n_jobs)
     sweep = Sweep(
         x,
-        _widest(x, sizes, neighborhoods, n_jobs),
+        widest,
         sizes,
         by,
         min(as_count(n_centers, "n_centers"), len(x)),
         resume.seed if resume is not None else seed_from(random_state),
         n_jobs,
     )
-    found = dimension(x, neighborhoods=sweep.widest, random_state=sweep.seed, n_jobs=n_jobs)
+    with watch.stage("dimension"):
+        found = dimension(x, neighborhoods=widest, random_state=sweep.seed, n_jobs=n_jobs)
+    with watch.stage("graphs"):
+        sweep.prepare()
     dimensions = _counts(n_components, (min(found.value, x.shape[1]),), "n_components", x.shape[1])
-    run = _Run(sweep, models, found, dimensions, Watch(verbose, callback))
+    run = _Run(sweep, models, found, dimensions, watch)
     if resume is not None:
         run.resume(resume)
     return run.selection(run.finish())

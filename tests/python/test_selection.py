@@ -10,6 +10,7 @@ import pytest
 import unbend as ub
 from scipy.spatial import procrustes
 from unbend.cli import main
+from unbend.cli.arguments import NORMALIZED
 from unbend.cli.select import sizes
 from unbend.selection import chosen
 from unbend.sweep import METHODS
@@ -194,6 +195,17 @@ def test_a_callback_ends_it_and_it_goes_on(roll):
         assert one.key == other.key
         assert np.array_equal(one.embedding, other.embedding)
     assert np.array_equal(rest.model.embedding_, whole.model.embedding_)
+
+
+def test_lines_are_shown(roll, capsys):
+    ub.select(roll[0], [6, 9], 2, methods=["psa"], verbose=1, random_state=0)
+    shown = [line.rsplit(maxsplit=2)[0].strip() for line in capsys.readouterr().err.splitlines()]
+    assert shown == ["neighbours", "dimension", "graphs", "psa, k = 6, d = 2", "psa, k = 9, d = 2"]
+
+
+def test_all_methods_of_the_prompt_on_a_graph_can_be_tried():
+    assert set(METHODS) == {"gp", "psa", "isomap", *NORMALIZED}
+    assert all(METHODS[name] == NORMALIZED[name] for name in NORMALIZED)
 
 
 def test_before_any_embedding_it_raises(roll):
