@@ -165,14 +165,16 @@ def dimension(
 ) -> Dimension:
     """Estimate the intrinsic dimension of data.
 
-    The local principal components of some points are taken from 12, 24, 48, ... neighbours. Along the surface
-    variance grows with the neighbourhood; noise does not, and curvature comes late. So the dimension is where
-    variance falls most from one direction to the next: in the mean over the scales, of log ratios, those above
-    ten counted as ten. The scales for direction d end at neighbourhoods four times as wide as the smallest.
+    The local principal components of some points are taken from 12, 24, 48, ... neighbours. Along the
+    surface variance grows with the neighbourhood; noise does not, and curvature comes late. So the
+    dimension is where variance falls most from one direction to the next: in the mean over the scales, of
+    log ratios, those above ten counted as ten. The scales for direction d end at neighbourhoods four times
+    as wide as the smallest.
 
-    If variance falls by less than half there, that may be chance, and two more are asked. Where d is too large for
-    neighbourhoods of such widths and all data together lie in d dimensions, up to three times the variance that
-    neighbourhoods have beyond d, it is that d. Else data of at most 16 columns fill their space.
+    If variance falls by less than half there, that may be chance, and two more are asked. Where d is too
+    large for neighbourhoods of such widths and all data together lie in d dimensions, up to three times
+    the variance that neighbourhoods have beyond d, it is that d. Else data of at most 16 columns fill
+    their space.
 
     Invariant under rotation, translation and scaling of X. Cost: that of the search for neighbours, and
     O(c K q^2) for c centres with up to K neighbours, or O(c K^2 q) for wide data.

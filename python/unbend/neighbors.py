@@ -248,7 +248,7 @@ class Neighborhoods:
         return int(self.component_labels.max()) + 1
 
     def nearest(self, n_neighbors: int) -> Neighborhoods:
-        """Return neighbourhoods of the `n_neighbors` nearest, the beginnings of these; nothing is searched."""
+        """Return neighbourhoods of the `n_neighbors` nearest: the beginnings of these."""
         k, held = as_count(n_neighbors, "n_neighbors"), self.n_neighbors
         if held is None or k > held:
             has = "differ in size" if held is None else f"hold {held} each"

@@ -32,16 +32,17 @@ SIZES = tuple(range(6, 25, 2))
 CENTERS = 2000
 
 RULE = """\
-d is the dimension of the data, or the nearest to it of those asked for. Of the embeddings in d dimensions \
-those are left out whose neighbourhood graph falls into more pieces than that of the most neighbours, or has \
-short circuits, unless all do. The score is {symbol} plus overlap, on the same neighbourhoods for all: \
-twice the largest, or the largest without short circuits; here those of k = {common}. Of the embeddings \
-whose score is within {share:.0%} of the least, or not surely worse (95 %, at the same points), the one with the \
-fewest neighbours is chosen, by the method named first."""
+d is the dimension of the data, or the nearest to it of those asked for. Of the embeddings in d \
+dimensions those are left out whose neighbourhood graph falls into more pieces than that of the most \
+neighbours, or has short circuits, unless all do. The score is {symbol} plus overlap, on the same \
+neighbourhoods for all: twice the largest, or the largest without short circuits; here those of k = \
+{common}. Of the embeddings whose score is within {same:.0%} of the least, or within {near:.0%} and not \
+surely worse (95 %, at the same points), the one with the fewest neighbours is chosen, by the method \
+named first."""
 """How a selection is made."""
 
-SAME = 0.02
-"""Scores that differ by less than this share are the same."""
+SAME, NEAR = 0.02, 0.1
+"""Scores are the same that differ by less than this share, or by less than that if a sample cannot tell."""
 
 _COLUMNS = ("r_n", "lower_bound", "r_c", "m_l", "overlap", "torn", "score")
 _HEADS = ("R_N", "bound", "R_C", "M_L", "overlap", "torn", "score")
@@ -127,7 +128,7 @@ class Selection:
     @property
     def rule(self) -> str:
         """How the choice is made."""
-        return RULE.format(symbol=MEASURES[self.by].symbol, common=self.common, share=SAME)
+        return RULE.format(symbol=MEASURES[self.by].symbol, common=self.common, same=SAME, near=NEAR)
 
     @property
     def short_circuited(self) -> list[int]:
@@ -299,19 +300,24 @@ def select(
     sizes = _counts(n_neighbors, SIZES, "n_neighbors", len(x) - 1)
     if by not in ("r_n", "r_n_scaled", "r_c"):
         raise ValueError(f"by = {by!r} is unknown: use 'r_n', 'r_n_scaled' or 'r_c'")
-    models = prototypes(methods)
+    models, watch = prototypes(methods), Watch(verbose, callback)
+    with watch.stage("neighbours"):
+        widest = _widest(x, sizes, neighborhoods, n_jobs)
     sweep = Sweep(
         x,
-        _widest(x, sizes, neighborhoods, n_jobs),
+        widest,
         sizes,
         by,
         min(as_count(n_centers, "n_centers"), len(x)),
         resume.seed if resume is not None else seed_from(random_state),
         n_jobs,
     )
-    found = dimension(x, neighborhoods=sweep.widest, random_state=sweep.seed, n_jobs=n_jobs)
+    with watch.stage("dimension"):
+        found = dimension(x, neighborhoods=widest, random_state=sweep.seed, n_jobs=n_jobs)
+    with watch.stage("graphs"):
+        sweep.prepare()
     dimensions = _counts(n_components, (min(found.value, x.shape[1]),), "n_components", x.shape[1])
-    run = _Run(sweep, models, found, dimensions, Watch(verbose, callback))
+    run = _Run(sweep, models, found, dimensions, watch)
     if resume is not None:
         run.resume(resume)
     return run.selection(run.finish())
@@ -473,7 +479,7 @@ def _is_as_good(score: Value, least: Value) -> bool:
     """Return whether a score is that of the least, but for a small share or for the sample."""
     if score.value <= (1 + SAME) * least.value:
         return True
-    if score.units is None or least.units is None or score.standard_error == 0:
+    if score.value > (1 + NEAR) * least.value or score.units is None or least.units is None:
         return False
     with np.errstate(invalid="ignore"):
         apart = score.units - least.units

@@ -55,6 +55,9 @@ FEW = 256
 DETOUR = 4.0
 """Neighbours so many times farther apart along the graph of the fewest neighbours are a short circuit."""
 
+DENSE = 6
+"""With fewer neighbours ways along a graph are long because it has holes."""
+
 JOINED = 0.005
 """A number of neighbours is too large if this share of them are short circuits."""
 
@@ -195,6 +198,10 @@ class Sweep:
     seed: int
     n_jobs: int | None
 
+    def prepare(self) -> None:
+        """Find now what all embeddings need."""
+        _ = self.grids, self.common
+
     @cached_property
     def centers(self) -> npt.NDArray[np.uint32]:
         """The points at which all is measured, as `quality` draws them."""
@@ -242,10 +249,11 @@ class Sweep:
 
     @cached_property
     def _short_circuits(self) -> dict[int, float]:
-        """Return for each size the share of neighbours that are far apart along the smallest sound graph."""
+        """Return for each size the share of neighbours that are far apart along the smallest dense graph."""
         n, most = len(self.x), int(self.widest.n_neighbors or 0)
         fewest = self._pieces[self.sizes[-1]][0]
-        base = next(k for k in self.sizes if self._pieces[k][0] == fewest)
+        joined = [k for k in self.sizes if self._pieces[k][0] == fewest]
+        base = next((k for k in joined if k >= DENSE), joined[-1])
         count = min(n, max(8, min(SOURCES, REACHED // n)))
         drawn = stream(self.seed, "short circuits").choice(n, count, replace=False, shuffle=False)
         sources = np.sort(drawn).astype(np.uint32)

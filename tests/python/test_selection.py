@@ -9,6 +9,9 @@ import pandas as pd
 import pytest
 import unbend as ub
 from scipy.spatial import procrustes
+from unbend.cli import main
+from unbend.cli.arguments import NORMALIZED
+from unbend.cli.select import sizes
 from unbend.selection import chosen
 from unbend.sweep import METHODS
 
@@ -194,6 +197,17 @@ def test_a_callback_ends_it_and_it_goes_on(roll):
     assert np.array_equal(rest.model.embedding_, whole.model.embedding_)
 
 
+def test_lines_are_shown(roll, capsys):
+    ub.select(roll[0], [6, 9], 2, methods=["psa"], verbose=1, random_state=0)
+    shown = [line.rsplit(maxsplit=2)[0].strip() for line in capsys.readouterr().err.splitlines()]
+    assert shown == ["neighbours", "dimension", "graphs", "psa, k = 6, d = 2", "psa, k = 9, d = 2"]
+
+
+def test_all_methods_of_the_prompt_on_a_graph_can_be_tried():
+    assert set(METHODS) == {"gp", "psa", "isomap", *NORMALIZED}
+    assert all(METHODS[name] == NORMALIZED[name] for name in NORMALIZED)
+
+
 def test_before_any_embedding_it_raises(roll):
     with pytest.raises(ub.Stopped, match="gp, k = 6, d = 2"):
         ub.select(roll[0], SIZES, 2, callback=lambda *told: True)
@@ -333,3 +347,68 @@ def test_few_points(n):
     found = ub.select(np.random.default_rng(0).random((n, 2)), methods=["gp"], random_state=0)
     assert max(found.grids) <= n - 1
     assert found.embedding.shape[0] == n
+
+
+# ---------------------------------------------------------------------------- the command
+
+
+def command(*arguments):
+    return main(["select", *map(str, arguments)])
+
+
+@pytest.fixture
+def file(tmp_path, roll):
+    np.save(tmp_path / "roll.npy", roll[0])
+    return tmp_path / "roll.npy"
+
+
+def test_the_command_prints_the_table(file, capsys, roll):
+    assert command(file, "-k", "6:12:3", "-d", "1:2") == 0
+    out = capsys.readouterr().out
+    found = ub.select(roll[0], SIZES, [1, 2], random_state=0)
+    assert found.rule in " ".join(out.split())
+    best = f"--method {found.method} -k {found.n_neighbors} -d 2 --seed 0"
+    assert out.splitlines()[-1] == f"unbend embed {file} -o Y.npy {best}"
+
+
+def test_the_command_prints_json_and_writes(file, tmp_path, capsys):
+    assert command(file, "-k", "9", "--methods", "psa", "--json", "-o", tmp_path / "flat.npy") == 0
+    held = json.loads(capsys.readouterr().out)
+    assert held["chosen"] == {"method": "psa", "n_neighbors": 9, "n_components": 2}
+    model = ub.ProcrustesAlignment(2, 9).fit(np.load(file))
+    assert np.array_equal(np.load(tmp_path / "flat.npy"), model.embedding_)
+    assert command(file, "-k", "9", "-o", tmp_path / "flat.npy") == 2
+    assert "flat.npy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("6:12:3", [6, 9, 12]),
+        ("6:11:3", [6, 9]),
+        ("4:6", [4, 5, 6]),
+        ("8", [8]),
+        ("6,8,12:16:2", [6, 8, 12, 14, 16]),
+    ],
+)
+def test_lists_of_numbers(text, numbers):
+    assert sizes(text, "-k") == numbers
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-k", "six"], "--neighbors six is no list"),
+        (["-k", "9:6"], "--neighbors 9:6 is no list"),
+        (["-k", "6:9:0"], "is no list"),
+        (["-k", "6:9:1:1"], "is no list"),
+        (["-d", "a:b"], "--dimensions a:b is no list"),
+        (["--methods", "umap"], "'umap' is no method"),
+        (["-k", "5000"], "n_neighbors = 5000 is too large"),
+    ],
+)
+def test_the_command_refuses(file, capsys, arguments, message):
+    assert command(file, *arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""

@@ -1,7 +1,7 @@
 """Pictures of embeddings and of what was measured of them. Needs matplotlib: ``pip install 'unbend[plot]'``.
 
-Every function returns the Axes it drew on and takes `ax`; embeddings are drawn with equal aspect, since lengths
-are what they show. matplotlib is imported by the first call.
+Every function returns the Axes it drew on and takes `ax`. Embeddings are drawn with equal aspect, since
+lengths are what they show. matplotlib is imported by the first call.
 """
 
 from .curves import r_nx, scree, shepard, versus_k

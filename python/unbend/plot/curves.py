@@ -20,6 +20,7 @@ Array = npt.NDArray[np.float64]
 
 PAIRS = 100_000
 MARKERS = "osD^vP*X<>"
+STRIPES = {"fragmented": "#d9e8f6", "short_circuited": "#fbe3c9"}
 DECADES = 1.0
 """Curves over more decades are drawn on a logarithmic scale."""
 
@@ -83,7 +84,7 @@ def versus_k(
 ) -> Axes:
     """Draw a measure against the number of neighbours, one curve for each method, with the bound below.
 
-    Grey stripes are numbers of neighbours whose graph falls apart (left) or has short circuits (right); a
+    Stripes are numbers of neighbours whose graph falls apart (blue) or has short circuits (orange); a
     ring is what was chosen. Bars are 95 % intervals.
 
     Parameters
@@ -282,7 +283,7 @@ def _draw_stripes(ax: Any, selection: Any) -> None:
     half = np.diff(sizes).min(initial=2) / 2
     labels = {"fragmented": "falls apart", "short_circuited": "short circuits"}
     for name, label in labels.items():
-        shade = {"color": "0.93" if name == "fragmented" else "0.88", "zorder": 0, "linewidth": 0}
+        shade = {"color": STRIPES[name], "zorder": 0, "linewidth": 0}
         for place, k in enumerate(getattr(selection, name)):
             ax.axvspan(k - half, k + half, label=label if place == 0 else None, **shade)
 

@@ -48,10 +48,10 @@ def stretch(
 ) -> Axes:
     """Draw what becomes of small circles on the data: circles of one size if the embedding is faithful.
 
-    For neighbourhoods spread evenly over the embedding, the linear map from the tangent to the embedding that
-    fits the images of the neighbours best takes a circle to the ellipse that is drawn. Narrow ellipses are
-    squeezed neighbourhoods; their colour is the area, on a logarithmic scale about 1. Sizes are drawn relative to the
-    typical one, so an embedding in another unit differs in colour alone.
+    For neighbourhoods spread evenly over the embedding, the linear map from the tangent to the embedding
+    that fits the images of the neighbours best takes a circle to the ellipse that is drawn. Narrow
+    ellipses are squeezed neighbourhoods; their colour is the area, on a logarithmic scale about 1. Sizes
+    are drawn relative to the typical one, so an embedding in another unit differs in colour alone.
 
     Parameters
     ----------
