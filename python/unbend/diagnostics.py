@@ -334,7 +334,8 @@ def _check(algorithms: Any) -> list[str]:
 
 
 def _found(x: Matrix, n_components: int, n_jobs: int | None) -> Array:
-    from .align import NotFlatWarning, ProcrustesAlignment
+    from .align import ProcrustesAlignment
+    from .embed import NotFlatWarning
     from .metrics import nieqa_local
     from .reading import gather, read
 
