@@ -259,6 +259,8 @@ def seams_of(
     if d == 2:
         holes = _core.holes(opened.embedding, opened.spacing, rim)
         euler = None if holes is None else (2 - rank if closed else 1 - rank - holes)
+        if closed and orientable and rank % 2:
+            euler = None  # there is no such surface: some seam was mistaken
     return seams, Surface(d, closed, orientable, euler), rank
 
 

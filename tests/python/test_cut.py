@@ -140,6 +140,8 @@ def test_a_hole_is_told_from_none():
 
 
 def test_a_closed_curve_is_cut_at_one_point():
+    x = np.random.default_rng(0).uniform(0, 2 * np.pi, 500)
+    assert fitted(np.c_[np.cos(x), np.sin(x)], n_components=1).surface_ == "closed: looks like a circle"
     t = np.random.default_rng(0).permutation(500) / 500 * 2 * np.pi
     model = fitted(np.c_[np.cos(t), np.sin(t)], n_components=1)
     assert model.surface_ == "closed: looks like a circle"

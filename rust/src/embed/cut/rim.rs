@@ -12,12 +12,13 @@ use crate::linalg::{dot, first};
 use crate::monitor::{Monitor, Silent};
 use crate::parallel::map_points;
 
-/// How much of a half-sphere's mean is enough.
+/// How much of a half-sphere's mean is enough, and how many points or more a piece of rim holds.
 const SHARE: f64 = 0.6;
-
-/// A piece of rim holds so many points or more; the end of a curve is a point, with few others beside it.
 const LEAST: usize = 14;
-const LEAST_OF_CURVE: usize = 2;
+
+/// The end of a curve is one point, and all others are on one side of it.
+const SHARE_OF_CURVE: f64 = 0.99;
+const LEAST_OF_CURVE: usize = 1;
 
 /// For every point the piece of rim that it lies on, numbered from 1; 0 within the surface. Nothing where only charts are
 /// kept, which know of no directions beyond their own points.
@@ -26,13 +27,13 @@ pub fn rim(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Res
         return Ok(None);
     }
     let d = connection.n_components();
-    let enough = SHARE * mean_of_half_sphere(d);
+    let (share, least) = if d == 1 { (SHARE_OF_CURVE, LEAST_OF_CURVE) } else { (SHARE, LEAST) };
+    let enough = share * mean_of_half_sphere(d);
     let one_sided =
         map_points(connection.graph().len(), STAGE, &Silent(monitor), Around::default, |around, i| {
             around.begin(connection, i);
             around.mean(atlas, i, d) > enough
         })?;
-    let least = if d == 1 { LEAST_OF_CURVE } else { LEAST };
     Ok(Some(pieces(connection, &one_sided, least)))
 }
 
