@@ -93,7 +93,7 @@ def choices(options):
         f"\nWhat is chosen of k = {SIZES[0]}, {SIZES[1]}, ..., {SIZES[-1]}, gp and psa, {options.n} points\n"
     )
     heads = ("data", "noise / radius", "seed", "chosen", "disparity", "best by disparity", "its disparity")
-    row(*heads, "disparity, ratio", "R_N, ratio", "worst disparity")
+    row(*heads, "disparity, ratio", "score, ratio", "worst disparity")
     row("---", *["--:"] * 9)
     for name in ("swiss_roll", "s_curve"):
         for share in SHARES:
@@ -106,7 +106,7 @@ def one_choice(name, n, share, seed):
     found = ub.select(noisy(x, share, seed), SIZES, random_state=seed)
     away = {c.key: procrustes(coordinates, c.embedding)[2] for c in found.candidates if c.n_components == 2}
     best, mine = min(away, key=away.get), found.best.key
-    scores = {c.key: c["score"].value - c["overlap"].value for c in found.candidates}
+    scores = {c.key: c["score"].value for c in found.candidates}
     told = [f"{method} {k}" for method, k, _ in (mine, best)]
     ratios = [f"{away[mine] / away[best]:.2f}", f"{scores[mine] / scores[best]:.3f}"]
     numbers = [f"{away[key]:.2g}" for key in (mine, best)]

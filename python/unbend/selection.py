@@ -34,11 +34,11 @@ CENTERS = 2000
 RULE = """\
 d is the dimension of the data, or the nearest to it of those asked for. Of the embeddings in d \
 dimensions those are left out whose neighbourhood graph falls into more pieces than that of the most \
-neighbours, or has short circuits, unless all do. The score is {symbol} plus overlap, on the same \
-neighbourhoods for all: twice the largest, or the largest without short circuits; here those of k = \
-{common}. Of the embeddings whose score is within {same:.0%} of the least, or within {near:.0%} and not \
-surely worse (95 %, at the same points), the one with the fewest neighbours is chosen, by the method \
-named first."""
+neighbours, or has short circuits, unless all do. The score is {symbol}, at most 1 at each point, plus \
+overlap, on the same neighbourhoods for all: twice the largest, or the largest without short circuits; \
+here those of k = {common}. Of the embeddings whose score is within {same:.0%} of the least, or within \
+{near:.0%} and not surely worse (95 %, at the same points), the one with the fewest neighbours is chosen, \
+by the method named first."""
 """How a selection is made."""
 
 SAME, NEAR = 0.02, 0.1

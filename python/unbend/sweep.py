@@ -43,22 +43,22 @@ METHODS = {
 }
 """What each method is called in Python. Those that normalise are rectified."""
 
-SOURCES = 128
+SOURCES = 512
 """Points whose neighbours are looked at for short circuits; fewer of very many points."""
 
-REACHED = 1 << 25
+REACHED = 1 << 23
 """So many distances along the graph are held at once."""
 
 FEW = 256
 """Points of which bounds are taken for every size."""
 
 DETOUR = 4.0
-"""Neighbours so many times farther apart along the graph of the fewest neighbours are a short circuit."""
+"""Neighbours so many times farther apart along the graph are a short circuit."""
 
-DENSE = 6
+DENSE = 8
 """With fewer neighbours ways along a graph are long because it has holes."""
 
-JOINED = 0.005
+JOINED = 0.001
 """A number of neighbours is too large if this share of them are short circuits."""
 
 WIDER = 2
@@ -86,8 +86,8 @@ class Grid:
     outside : float
         The share of points outside the largest piece.
     short_circuits : float
-        The share of neighbours, of those looked at, that are far apart along the graph of the fewest
-        neighbours.
+        The share of neighbours, of those looked at, that are far apart along the graph of 8 neighbours (or
+        of the fewest that join all pieces, if these are more).
     bound : ndarray
         The least R_N in d = 1, 2, ... dimensions.
     fragmented : bool
@@ -252,17 +252,18 @@ class Sweep:
         """Return for each size the share of neighbours that are far apart along the smallest dense graph."""
         n, most = len(self.x), int(self.widest.n_neighbors or 0)
         fewest = self._pieces[self.sizes[-1]][0]
-        joined = [k for k in self.sizes if self._pieces[k][0] == fewest]
-        base = next((k for k in joined if k >= DENSE), joined[-1])
+        whole = next(k for k in self.sizes if self._pieces[k][0] == fewest)
+        base = max(whole, min(DENSE, most))
         count = min(n, max(8, min(SOURCES, REACHED // n)))
         drawn = stream(self.seed, "short circuits").choice(n, count, replace=False, shuffle=False)
         sources = np.sort(drawn).astype(np.uint32)
         paths = _core.Paths(self.x, self.graph(base)._graph, None, thread_count(self.n_jobs))
         along = paths.distances_from(sources).reshape(count, n) * paths.unit()
         lists = self.widest.indices.reshape(n, most)[sources]
-        straight = np.asarray(self.widest.distances).reshape(n, most)[sources]
+        straight = np.asarray(self.widest.distances).reshape(n, most)
+        reach = np.maximum(straight[sources], np.median(straight[:, base - 1]))
         reached = np.take_along_axis(along, lists.astype(np.int64), axis=1)
-        far = np.isfinite(reached) & (reached > DETOUR * np.maximum(straight, np.finfo(np.float32).tiny))
+        far = np.isfinite(reached) & (reached > DETOUR * np.maximum(reach, np.finfo(np.float32).tiny))
         return {k: float(far[:, :k].mean()) for k in (*self.sizes, most)}
 
     def embed(self, name: str, model: Any, k: int, d: int, ask: Callable[..., bool]) -> tuple[Any, Candidate]:
@@ -347,12 +348,13 @@ def _pieces(graph: Neighborhoods) -> tuple[int, float]:
 
 
 def _summed(error: Value, overlap: Value) -> Value:
-    """Return the sum of two means over the same points, with its own error."""
-    if error.units is None or overlap.units is None:
-        return Value(SCORE, error.value + overlap.value, error.standard_error)
-    units = error.units + overlap.units
-    sure = standard_error(units[np.isfinite(units)], error.share)
-    return Value(SCORE, error.value + overlap.value, sure, None, units, error.share)
+    """Return error plus overlap in the mean over points; an error counts 1 at most, as if nothing were shown.
+
+    Where the common neighbourhoods have a short circuit left, the error of the truth is many times that.
+    """
+    units = np.minimum(np.asarray(error.units), 1.0) + np.asarray(overlap.units)
+    value, sure = float(units.mean()), standard_error(units, error.share)
+    return Value(SCORE, value, sure, None, units, error.share)
 
 
 INTERRUPTIONS = (KeyboardInterrupt, Stopped, _core.Stopped)
