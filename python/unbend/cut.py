@@ -45,6 +45,10 @@ CLOSING = 5
 SOLVE_STEPS, SOLVE_REDUCTION = 30, 1e-2
 """How far eq. 11 is solved in each round."""
 
+SEEN = 24
+"""Among how many nearest neighbours seams are looked for: those farther off tell nothing more, and many torn
+pairs near each other take long."""
+
 REFLECTED = 0.05
 """A surface has one side if this share of its torn pairs, and a seam's worth of them, are reflected."""
 
@@ -247,7 +251,7 @@ def seams_of(
     """Return the seams of a cut, the longest first, their surface, and how many loops cross them."""
     flat, d = opened.embedding.ravel(), opened.embedding.shape[1]
     turns = tangents.frames_of(x, sheet(graph, opened.torn), flat)
-    found, rank = _core.seams(tangents, x, graph, opened.torn, flat, turns, 1 if d == 1 else FEWEST)
+    found, rank = _core.seams(tangents, x, *_nearer(graph, opened.torn), flat, turns, 1 if d == 1 else FEWEST)
     seams = [Seam(**seam) for seam in found]
     reflected = sum(seam.n_pairs for seam in seams if seam.reversed and not seam.ends)
     orientable = reflected < max(FEWEST, REFLECTED * sum(seam.n_pairs for seam in seams)) or d == 1
@@ -262,6 +266,15 @@ def seams_of(
         if closed and orientable and rank % 2:
             euler = None  # there is no such surface: some seam was mistaken
     return seams, Surface(d, closed, orientable, euler), rank
+
+
+def _nearer(graph: Any, torn: Flags) -> tuple[Any, Flags]:
+    """Return the nearest of all neighbours, and which of them are torn."""
+    k = graph["n_neighbors"]
+    if k is None or k <= SEEN:
+        return graph, torn
+    nearest = np.ascontiguousarray(graph["indices"].reshape(-1, k)[:, :SEEN]).ravel()
+    return {**graph, "n_neighbors": SEEN, "indices": nearest}, torn.reshape(-1, k)[:, :SEEN].ravel()
 
 
 def flat_surface(x: Matrix, embedding: Array, graph: Any, n_jobs: int) -> Surface:

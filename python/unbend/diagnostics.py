@@ -341,7 +341,7 @@ def _found(x: Matrix, n_components: int, n_jobs: int | None) -> Array:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotFlatWarning)  # what it says is said below
-        model = ProcrustesAlignment(n_components=n_components, n_jobs=n_jobs).fit(x)
+        model = ProcrustesAlignment(n_components=n_components, cut=False, n_jobs=n_jobs).fit(x)
     m_l = nieqa_local(x, model.embedding_, neighborhoods=model.neighborhoods_, n_jobs=n_jobs)
     reading = read(gather(model.faithfulness_, float(m_l)))
     if reading.kind in UNTRUE:

@@ -348,7 +348,7 @@ def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a command: embed, transform, measure, compare, report, diagnose, demo"),
+        ((), "give a command: embed, transform, measure, compare, report, diagnose, select, demo"),
         (("mesure",), "invalid choice: 'mesure'"),
         (("measure", "x.npy"), "required: Y (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", "many"), "invalid int value: 'many'"),

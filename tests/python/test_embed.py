@@ -730,7 +730,7 @@ def test_a_long_stage_is_stopped_within():
     assert time.perf_counter() - asked[0] < 0.3
 
 
-@pytest.mark.parametrize("name", ["nearest", "greedy", "lay_out"])
+@pytest.mark.parametrize("name", ["find_nearest", "greedy", "lay_out"])
 def test_an_interrupted_fit_leaves_nothing_behind(x, monkeypatch, name):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

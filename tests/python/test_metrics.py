@@ -535,7 +535,7 @@ def test_to_dict_is_ready_for_json(n_centers):
     told = json.loads(json.dumps(m.to_dict(), allow_nan=False))
     assert told == m.to_dict()
     counts = {"n_degenerate", "n_points", "n_centers", "overlap_steps"}
-    assert set(told) == {*SCALARS, *counts, "overlap", "standard_error"}
+    assert set(told) == {*SCALARS, *counts, "overlap", "cut_share", "cut_length", "standard_error"}
     assert all(type(value) in (int, float) for value in told["standard_error"].values())
 
 

@@ -412,6 +412,8 @@ def _add_diagnose(commands: Any) -> None:
     size.add_argument("--radius", type=float, metavar="R", help="instead: all others within this distance")
     parser.add_argument("--plot", metavar="FILE", help="draw the coordinates, the curve and the forecast")
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _add_select(commands: Any) -> None:
