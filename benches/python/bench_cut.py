@@ -2,7 +2,7 @@
 
     python benches/python/bench_cut.py                      # all parts but the slow ones
     python benches/python/bench_cut.py flat curved false noise names time large dimensions
-    python benches/python/bench_cut.py curved --bunny FILE  # a scan, from an array `points`
+    python benches/python/bench_cut.py curved --bunny FILE  # a scan, from an array X
 
 Each part prints a table. Times are those of fits in turn in one run: PSA that cuts beside PSA that does not.
 """
@@ -93,7 +93,7 @@ def curved(options):
     report("Klein bottle in 4-d", surfaces.klein_bottle(20_000))
     report("Moebius strip in 3-d", surfaces.moebius_strip(20_000))
     if options.bunny:
-        report("Stanford bunny", np.load(options.bunny)["points"].astype(float))
+        report("Stanford bunny", np.load(options.bunny)["X"].astype(float))
 
 
 def rolls():
@@ -217,7 +217,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], help="which; all quick ones")
-    parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array `points`")
+    parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array X")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--names", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)

@@ -24,7 +24,7 @@ def gallery(bunny):
     yield "Moebius strip", surfaces.moebius_strip(N)
     yield "flat Klein bottle in 5-d", surfaces.flat_klein_bottle(N)
     if bunny:
-        yield "Stanford bunny", np.load(bunny)["points"].astype(float)
+        yield "Stanford bunny", np.load(bunny)["X"].astype(float)
     else:
         yield "sphere", surfaces.sphere(N)
     yield "torus of revolution", surfaces.torus(N)
@@ -42,7 +42,7 @@ def draw(axes, name, model):
             )
     m = model.faithfulness_
     axes.set_title(
-        f"{name}: {model.surface_}\nR_N {m.r_n:.4f}, bound {m.lower_bound:.4f}, torn {m.cut_share:.1%}",
+        f"{name}\n{model.surface_}\nR_N {m.r_n:.4f}, bound {m.lower_bound:.4f}, torn {m.cut_share:.1%}",
         fontsize=8,
     )
     axes.set_aspect("equal")
@@ -54,7 +54,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("output")
-    parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array `points`")
+    parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array X")
     options = parser.parse_args()
     figure, places = plt.subplots(2, 3, figsize=(15, 10), layout="constrained")
     for axes, (name, x) in zip(places.ravel(), gallery(options.bunny), strict=True):
