@@ -18,6 +18,7 @@ from . import _core
 from ._random import stream
 from .dimension import screes
 from .measures import Measure, Value
+from .methods import SWEPT
 from .metrics.sampling import standard_error
 from .neighbors import Neighborhoods
 from .plain import finite
@@ -29,19 +30,6 @@ __all__ = ["Candidate", "Grid", "Sweep"]
 
 Array = npt.NDArray[np.float64]
 Key = tuple[str, int, int]
-
-METHODS = {
-    "gp": "GreedyProcrustes",
-    "psa": "ProcrustesAlignment",
-    "isomap": "Isomap",
-    "lle": "LocallyLinearEmbedding",
-    "mlle": "ModifiedLLE",
-    "ltsa": "LTSA",
-    "hlle": "HessianLLE",
-    "lem": "LaplacianEigenmaps",
-    "dfm": "DiffusionMaps",
-}
-"""What each method is called in Python. Those that normalise are rectified."""
 
 SOURCES = 512
 """Points whose neighbours are looked at for short circuits; fewer of very many points."""
@@ -328,9 +316,9 @@ def prototypes(methods: Any) -> dict[str, Any]:
     found = {}
     for name, method in named.items():
         if isinstance(method, str):
-            if method not in METHODS:
-                raise ValueError(f"{method!r} is no method: use one of {', '.join(METHODS)}")
-            method = getattr(unbend, METHODS[method])()
+            if method not in SWEPT:
+                raise ValueError(f"{method!r} is no method: use one of {', '.join(SWEPT)}")
+            method = getattr(unbend, SWEPT[method])()
             if "rectify" in method.get_params():
                 method.set_params(rectify=True)
         elif not {"n_neighbors", "n_components"} <= set(getattr(method, "get_params", dict)()):

@@ -10,10 +10,9 @@ import pytest
 import unbend as ub
 from scipy.spatial import procrustes
 from unbend.cli import main
-from unbend.cli.arguments import NORMALIZED
 from unbend.cli.select import sizes
+from unbend.methods import SWEPT
 from unbend.selection import chosen
-from unbend.sweep import METHODS
 
 SIZES = (6, 9, 12)
 
@@ -56,7 +55,7 @@ def test_numbers_are_those_of_the_library(roll, found):
 @pytest.mark.filterwarnings("ignore:.*cannot be laid flat")
 def test_embeddings_are_those_of_the_estimators(roll, found):
     for c in found.candidates:
-        model = getattr(ub, METHODS[c.method])(c.n_components, c.n_neighbors, random_state=0)
+        model = getattr(ub, SWEPT[c.method])(c.n_components, c.n_neighbors, random_state=0)
         assert np.array_equal(model.fit_transform(roll[0]), c.embedding), c.key
 
 
@@ -202,11 +201,6 @@ def test_lines_are_shown(roll, capsys):
     ub.select(roll[0], [6, 9], 2, methods=["psa"], verbose=1, random_state=0)
     shown = [line.rsplit(maxsplit=2)[0].strip() for line in capsys.readouterr().err.splitlines()]
     assert shown == ["neighbours", "dimension", "graphs", "psa, k = 6, d = 2", "psa, k = 9, d = 2"]
-
-
-def test_all_methods_of_the_prompt_on_a_graph_can_be_tried():
-    assert set(METHODS) == {"gp", "psa", "isomap", *NORMALIZED}
-    assert all(METHODS[name] == NORMALIZED[name] for name in NORMALIZED)
 
 
 def test_before_any_embedding_it_raises(roll):

@@ -5,19 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
-__all__ = ["COMMANDS", "NORMALIZED", "UsageError", "parser"]
+from ..methods import NORMALIZED
+
+__all__ = ["COMMANDS", "UsageError", "parser"]
 
 _METHODS = ("gp", "psa", "isomap", "classical", "pca", "random")
-
-NORMALIZED = {
-    "lle": "LocallyLinearEmbedding",
-    "mlle": "ModifiedLLE",
-    "ltsa": "LTSA",
-    "hlle": "HessianLLE",
-    "lem": "LaplacianEigenmaps",
-    "dfm": "DiffusionMaps",
-}
-"""The normalised family: what each method is called in Python."""
 
 _EXIT_CODES = """\
 exit codes:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..measures import finite
-from .arguments import NORMALIZED, UsageError
+from ..methods import NORMALIZED
+from .arguments import UsageError
 from .words import reading, rows, sized, warnings_in_one_line, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:

@@ -1,0 +1,19 @@
+"""What methods are called in a few letters, and in Python."""
+
+NORMALIZED = {
+    "lle": "LocallyLinearEmbedding",
+    "mlle": "ModifiedLLE",
+    "ltsa": "LTSA",
+    "hlle": "HessianLLE",
+    "lem": "LaplacianEigenmaps",
+    "dfm": "DiffusionMaps",
+}
+"""The normalised family."""
+
+SWEPT = {
+    "gp": "GreedyProcrustes",
+    "psa": "ProcrustesAlignment",
+    "isomap": "Isomap",
+    **NORMALIZED,
+}
+"""Those that `select` tries. Those that normalise are rectified."""
