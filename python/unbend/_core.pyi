@@ -41,7 +41,6 @@ __all__ = [
     "greedy",
     "grid",
     "hemisphere",
-    "holes",
     "is_matrix",
     "lay_out",
     "lower_bound",
@@ -54,12 +53,13 @@ __all__ = [
     "rank_tables",
     "rank_values",
     "rectify",
+    "relay",
     "restricted",
     "reversed",
-    "rim",
     "rotating_ball",
     "s_curve",
     "seams",
+    "shape",
     "shepard",
     "skeleton",
     "spectra",
@@ -218,6 +218,9 @@ class Alignment:
 def unroll(
     alignment: Alignment, x: _Matrix, graph: _Graph, tau: float, progress: _Progress | None = None
 ) -> tuple[_Array, int, _Indices]: ...
+def relay(
+    alignment: Alignment, x: _Matrix, graph: _Graph, y: _Array, turns: _Array
+) -> tuple[_Array, int]: ...
 def spacing(x: _Matrix, graph: _Graph, n_jobs: int) -> float: ...
 def torn(
     x: _Matrix, y: _Matrix, graph: _Graph, spacing: float, tau: float, n_jobs: int
@@ -235,9 +238,8 @@ def seams(
     y: _Array,
     turns: _Array,
     least: int,
-) -> tuple[list[dict[str, Any]], int]: ...
-def rim(alignment: Alignment, x: _Matrix, graph: _Graph) -> _Indices | None: ...
-def holes(y: _Matrix, spacing: float, rim: _Indices) -> int | None: ...
+) -> list[dict[str, Any]]: ...
+def shape(x: _Matrix, graph: _Graph, n_jobs: int) -> tuple[int, int] | None: ...
 
 @final
 class Paths:

@@ -261,6 +261,9 @@ class ProcrustesAlignment(_Embedding):
     def _tangents_of(self, x: Matrix, net: _core.Net | None, watch: Watch) -> _core.Alignment:
         return self._tangents
 
+    def _is_one_sided(self, x: Matrix, tangents: _core.Alignment) -> bool:
+        return not self.orientable_
+
     def _folded(self, m: Faithfulness) -> bool:
         return not self.orientable_ or super()._folded(m)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ ROUNDS, SETTLED, GAINED = 20, 0.01, 0.02
 """Rounds end after so many, or when fewer than this share of what is torn changed, and the objective fell by
 a lesser share."""
 
+RELAYS = 4
+"""How often what lies on other parts of the picture is taken up and laid down anew."""
+
 CLOSING = 5
 """Rounds in which a cut that may not be needed is drawn together."""
 
@@ -48,9 +52,6 @@ SOLVE_STEPS, SOLVE_REDUCTION = 30, 1e-2
 SEEN = 24
 """Among how many nearest neighbours seams are looked for: those farther off tell nothing more, and many torn
 pairs near each other take long."""
-
-REFLECTED = 0.05
-"""A surface has one side if this share of its torn pairs, and a seam's worth of them, are reflected."""
 
 NAMES = {
     (True, True, 2): "a sphere",
@@ -122,17 +123,29 @@ class Surface:
     orientable: bool | None
     euler: int | None
 
+    @classmethod
+    def told(cls, d: int, orientable: bool | None, shape: tuple[int, int] | None) -> Surface:
+        """Tell a surface by its sides, and by the loops and voids of the data, if they are known."""
+        if shape is None or d > 2:
+            return cls(d, None, orientable, None)
+        loops, voids = shape
+        if d == 1:
+            return cls(d, loops > 0, orientable, None)
+        closed, euler = voids > 0, 1 - loops + voids
+        possible = voids <= 1 and (euler % 2 == 0 if closed and orientable else orientable or loops > 0)
+        return cls(d, closed, orientable, euler if possible and orientable is not None else None)
+
     def sentence(self) -> str:
         """Say it in a few words."""
-        if self.closed is None or self.orientable is None:
-            return "of unknown shape"
-        if self.d == 1:
+        if self.d == 1 and self.closed is not None:
             return "closed: looks like a circle" if self.closed else "open: looks like a line"
-        words = f"{'closed' if self.closed else 'open'}, {'' if self.orientable else 'non-'}orientable"
-        if self.d != 2 or self.euler is None:
+        sides = None if self.orientable is None else f"{'' if self.orientable else 'non-'}orientable"
+        ends = None if self.closed is None else "closed" if self.closed else "open"
+        words = ", ".join(word for word in (ends, sides) if word) or "of unknown shape"
+        if self.euler is None:
             return words
         words += f", Euler characteristic {self.euler}"
-        name = NAMES.get((self.closed, self.orientable, self.euler))
+        name = NAMES.get((bool(self.closed), bool(self.orientable), self.euler))
         return words if name is None else f"{words}: looks like {name}"
 
 
@@ -146,28 +159,17 @@ class Opened:
         The picture.
     torn : ndarray of bool
         For every neighbour of every point whether the cut parts them.
-    spacing : float
-        The median distance to the farthest neighbour.
     """
 
     embedding: Array = field(repr=False)
     torn: Flags = field(repr=False)
-    spacing: float
 
 
-def unroll(
-    x: Matrix,
-    graph: Any,
-    tangents: _core.Alignment,
-    *,
-    d: int,
-    objective: str,
-    n_jobs: int,
-    report: Callable[[int, int], None],
-) -> Opened:
-    """Lay data flat, cut where they must be.
+@dataclass(frozen=True)
+class Sheets:
+    """What data can be laid flat to, cut where they must be.
 
-    Parameters
+    Attributes
     ----------
     x : ndarray of shape (n, q)
         The data.
@@ -183,89 +185,94 @@ def unroll(
         Number of threads, 0 for all.
     report : callable
         Is told which round it is, of how many; ends the computation by raising.
-
-    Returns
-    -------
-    Opened
     """
-    spacing = _core.spacing(x, graph, n_jobs)
-    flat, _, _ = _core.unroll(tangents, x, graph, LAID_APART)
-    y = flat.reshape(len(x), d)
 
-    def judged(y: Array, tau: float) -> Flags:
-        torn = _core.torn(x, y, graph, spacing, tau, n_jobs)
-        return _core.mend(y, graph, torn, 1 if d == 1 else FEWEST, GAP * tau * spacing)
+    x: Matrix = field(repr=False)
+    graph: Any = field(repr=False)
+    tangents: _core.Alignment = field(repr=False)
+    d: int
+    objective: str
+    n_jobs: int
+    report: Callable[[int, int], None] = field(repr=False)
 
-    torn, last = judged(y, LAID_APART), math.inf
-    for step in range(ROUNDS):
-        if not torn.any():
-            break
-        report(step, ROUNDS)
-        y, value = _fitted(x, sheet(graph, torn), y, d, objective, n_jobs)
-        before, torn = torn, judged(y, HELD_APART)
-        changed = np.count_nonzero(before != torn)
-        if changed <= SETTLED * np.count_nonzero(torn) and value > (1 - GAINED) * last:
-            break
-        last = value
-    return Opened(y, torn, spacing)
+    @cached_property
+    def spacing(self) -> float:
+        """The median distance to the farthest neighbour."""
+        return _core.spacing(self.x, self.graph, self.n_jobs)
 
+    def unrolled(self) -> Opened:
+        """Lay the data down along shortest paths, and let the sheet settle."""
+        flat, _, _ = _core.unroll(self.tangents, self.x, self.graph, LAID_APART)
+        return self.settled(flat.reshape(-1, self.d))
 
-def close(
-    x: Matrix, graph: Any, y: Array, *, objective: str, n_jobs: int, report: Callable[[int, int], None]
-) -> Array:
-    """Return an embedding drawn together again: that of all neighbourhoods, beginning with a cut picture."""
-    for step in range(CLOSING):
-        report(step, CLOSING)
-        y, _ = _fitted(x, graph, y, y.shape[1], objective, n_jobs)
-    return y
+    def settled(self, y: Array) -> Opened:
+        """Fit the sheet and judge what is torn in turn, until both stay."""
+        torn, last = self._judged(y, LAID_APART), math.inf
+        for step in range(ROUNDS):
+            if not torn.any():
+                break
+            self.report(step, ROUNDS)
+            y, value = self._fitted(sheet(self.graph, torn), y)
+            before, torn = torn, self._judged(y, HELD_APART)
+            changed = np.count_nonzero(before != torn)
+            if changed <= SETTLED * np.count_nonzero(torn) and value > (1 - GAINED) * last:
+                break
+            last = value
+        return Opened(y, torn)
+
+    def closed(self, y: Array) -> Array:
+        """Return a picture drawn together again: that of all neighbourhoods, beginning with a cut one."""
+        for step in range(CLOSING):
+            self.report(step, CLOSING)
+            y, _ = self._fitted(self.graph, y)
+        return y
+
+    def relaid(self, opened: Opened) -> tuple[Array, int]:
+        """Return the picture with what lies on other parts laid down anew, and how many points did."""
+        flat = opened.embedding.ravel()
+        laid, taken = _core.relay(self.tangents, self.x, self.graph, flat, self._turns(opened))
+        return laid.reshape(-1, self.d), taken
+
+    def seams(self, opened: Opened) -> list[Seam]:
+        """Return the seams of a cut, the longest first."""
+        flat, least = opened.embedding.ravel(), 1 if self.d == 1 else FEWEST
+        graph, torn = _nearer(self.graph, opened.torn)
+        found = _core.seams(self.tangents, self.x, graph, torn, flat, self._turns(opened), least)
+        return [Seam(**seam) for seam in found]
+
+    def _judged(self, y: Array, tau: float) -> Flags:
+        """Return what a picture tears."""
+        torn = _core.torn(self.x, y, self.graph, self.spacing, tau, self.n_jobs)
+        return _core.mend(y, self.graph, torn, 1 if self.d == 1 else FEWEST, GAP * tau * self.spacing)
+
+    def _turns(self, opened: Opened) -> Array:
+        """Return the best frames of the picture on its sheet."""
+        kept = sheet(self.graph, opened.torn)
+        return self.tangents.frames_of(self.x, kept, opened.embedding.ravel())
+
+    def _fitted(self, graph: Any, y: Array) -> tuple[Array, float]:
+        """Return the embedding that fits the best frames of `y`, and the objective at `y`."""
+        core = _core.Refiner(self.x, graph, self.d, self.objective, self.n_jobs)
+        sides, value = core.frames(self.x, graph, y)
+        multigrid = core.multigrid(graph)
+        solution = solve(
+            core,
+            graph,
+            sides,
+            y.ravel(),
+            d=self.d,
+            tol=1e-8,
+            reduction=SOLVE_REDUCTION,
+            max_iter=SOLVE_STEPS,
+            preconditioner=lambda v: multigrid.cycle(v, self.d),
+        )
+        return solution.embedding.reshape(-1, self.d), value
 
 
 def sheet(graph: Any, torn: Flags) -> Any:
     """Return the neighbourhoods without their torn members."""
     indptr, indices = _core.restricted(graph, torn)
     return {"found_here": True, "n_neighbors": None, "indptr": indptr, "indices": indices}
-
-
-def _fitted(x: Matrix, graph: Any, y: Array, d: int, objective: str, n_jobs: int) -> tuple[Array, float]:
-    """Return the embedding that fits the best frames of `y`, and the objective at `y`."""
-    core = _core.Refiner(x, graph, d, objective, n_jobs)
-    sides, value = core.frames(x, graph, y)
-    multigrid = core.multigrid(graph)
-    solution = solve(
-        core,
-        graph,
-        sides,
-        y.ravel(),
-        d=d,
-        tol=1e-8,
-        reduction=SOLVE_REDUCTION,
-        max_iter=SOLVE_STEPS,
-        preconditioner=lambda v: multigrid.cycle(v, d),
-    )
-    return solution.embedding.reshape(len(x), d), value
-
-
-def seams_of(
-    x: Matrix, graph: Any, tangents: _core.Alignment, opened: Opened
-) -> tuple[list[Seam], Surface, int]:
-    """Return the seams of a cut, the longest first, their surface, and how many loops cross them."""
-    flat, d = opened.embedding.ravel(), opened.embedding.shape[1]
-    turns = tangents.frames_of(x, sheet(graph, opened.torn), flat)
-    found, rank = _core.seams(tangents, x, *_nearer(graph, opened.torn), flat, turns, 1 if d == 1 else FEWEST)
-    seams = [Seam(**seam) for seam in found]
-    reflected = sum(seam.n_pairs for seam in seams if seam.reversed and not seam.ends)
-    orientable = reflected < max(FEWEST, REFLECTED * sum(seam.n_pairs for seam in seams)) or d == 1
-    rim = _core.rim(tangents, x, graph)
-    if rim is None:
-        return seams, Surface(d, None, orientable, None), rank
-    closed = not bool(rim.any())
-    euler = None
-    if d == 2:
-        holes = _core.holes(opened.embedding, opened.spacing, rim)
-        euler = None if holes is None else (2 - rank if closed else 1 - rank - holes)
-        if closed and orientable and rank % 2:
-            euler = None  # there is no such surface: some seam was mistaken
-    return seams, Surface(d, closed, orientable, euler), rank
 
 
 def _nearer(graph: Any, torn: Flags) -> tuple[Any, Flags]:
@@ -275,15 +282,6 @@ def _nearer(graph: Any, torn: Flags) -> tuple[Any, Flags]:
         return graph, torn
     nearest = np.ascontiguousarray(graph["indices"].reshape(-1, k)[:, :SEEN]).ravel()
     return {**graph, "n_neighbors": SEEN, "indices": nearest}, torn.reshape(-1, k)[:, :SEEN].ravel()
-
-
-def flat_surface(x: Matrix, embedding: Array, graph: Any, n_jobs: int) -> Surface:
-    """Return the surface of data that lie flat without a cut: with a rim, and the holes of the picture."""
-    n, d = embedding.shape
-    if d != 2:
-        return Surface(d, False, True, None)
-    holes = _core.holes(embedding, _core.spacing(x, graph, n_jobs), np.ones(n, dtype=np.uint32))
-    return Surface(d, False, True, None if holes is None else 1 - holes)
 
 
 def pairs_of(neighborhoods: Neighborhoods, torn: Flags) -> Pairs:

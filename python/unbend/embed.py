@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core, memory
 from ._random import RandomState, seed_from
-from .cut import Opened, Seam, Surface, close, flat_surface, pairs_of, same_side, seams_of, unroll, without
+from .cut import FEWEST, RELAYS, Opened, Seam, Sheets, Surface, pairs_of, same_side, without
 from .estimator import Placed, _Estimator, check_choice
 from .metrics import Faithfulness, faithfulness
 from .metrics.folds import OVERLAPPING
@@ -357,9 +358,6 @@ class _Embedding(_OnGraph):
     cut_: npt.NDArray[np.bool_]
     seams_: list[Seam]
     orientable_: bool | None
-    closed_: bool | None
-    euler_characteristic_: int | None
-    surface_: str
 
     # What an algorithm does itself --------------------------------------------------------------------
 
@@ -404,18 +402,16 @@ class _Embedding(_OnGraph):
     # Fit ------------------------------------------------------------------------------------------------
 
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
-        net, self.orientable_ = self._find_tangents(x, k, watch), None
+        self.orientable_ = self.refinement_ = None
+        self.__dict__.pop("_shape", None)
+        net = self._find_tangents(x, k, watch)
         embedding, trace = self._embed(x, net, watch)
-        opened = None if self.REFINED_FIRST else self._opened(x, embedding, net, watch)
-        if opened is not None:
-            embedding = opened.embedding
-        graph = self._keep_cut(opened)
-        embedding = self._refined(x, embedding, graph, net, watch)
-        if self.REFINED_FIRST and not self._was_stopped():
-            opened = self._opened(x, embedding, net, watch)
-            if opened is not None:
-                embedding = self._refined(x, opened.embedding, self._keep_cut(opened), net, watch)
-        self._say_what(x, embedding)
+        if self.REFINED_FIRST:
+            embedding = self._refined(x, embedding, self._keep_cut(None), net, watch)
+        if not self._was_stopped():
+            embedding = self._cut_open(x, embedding, net, watch)
+        if self.orientable_ is None and self.cut is not False:
+            self.orientable_ = True  # it lies flat
         return embedding, trace
 
     def _check_neighbors(self, n: int, given: Neighborhoods | None) -> int:
@@ -454,50 +450,82 @@ class _Embedding(_OnGraph):
             progress=watch.progress,
         )
 
-    def _opened(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Opened | None:
-        """Return the data cut and laid flat, if they cannot lie flat as they are."""
+    def _cut_open(self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch) -> Array:
+        """Return the embedding refined; cut and laid flat before, if the data cannot lie flat as they are.
+
+        Refinement may lay parts of a sheet on others. They are laid down anew then, beside what the cut parts
+        them from, and the sheet is refined again.
+        """
+        sheets, opened = self._opened(x, embedding, net, watch)
+        if sheets is None or not opened.torn.any():
+            if not self.REFINED_FIRST or opened.embedding is not embedding:
+                embedding = self._refined(x, opened.embedding, self._keep_cut(None), net, watch)
+            return embedding
+        best, least = None, math.inf
+        for _ in range(RELAYS + 1):
+            embedding = self._refined(x, opened.embedding, self._keep_cut(opened), net, watch)
+            opened = replace(opened, embedding=embedding)
+            with watch.stage("cut", len(x)):
+                relaid, taken = sheets.relaid(opened)
+                if taken < least:
+                    best, least = (opened, self.refinement_, self.n_iter_), taken
+                if taken < FEWEST or self._was_stopped():
+                    break
+                opened = sheets.settled(relaid)
+        assert best is not None
+        opened, self.refinement_, self.n_iter_ = best
+        self._keep_cut(opened)
+        self.seams_ = sheets.seams(opened)
+        return opened.embedding
+
+    def _opened(
+        self, x: Matrix, embedding: Array, net: _core.Net | None, watch: Watch
+    ) -> tuple[Sheets | None, Opened]:
+        """Return the data cut and laid flat if they cannot lie flat as they are, and by what."""
+        whole = Opened(embedding, np.zeros(len(self.neighborhoods_.indices.ravel()), dtype=bool))
         if self.cut is False:
-            return None
+            return None, whole
         before = faithfulness(x, embedding, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
         needed = self.cut is True or self._folded(before)
         if not needed and before.r_n <= SUSPICIOUS * before.lower_bound + 1e-3:
-            return None
+            return None, whole
         if not self._has_memory_to_cut(x):
-            return None
+            return None, whole
+        with watch.stage("cut", len(x)):
+            sheets = self._sheets(x, net, watch)
+            opened = sheets.unrolled()
+            if not opened.torn.any():
+                return None, whole
+            self.orientable_ = not self._is_one_sided(x, sheets.tangents)
+            if self.cut == "auto" and self.orientable_ and not self._has_voids(x):
+                closed = self._closed_again(x, sheets, opened)
+                if closed is not None:
+                    return None, closed
+            return (sheets, opened) if self._better(x, opened, before, needed) else (None, whole)
 
+    def _sheets(self, x: Matrix, net: _core.Net | None, watch: Watch) -> Sheets:
         def report(step: int, steps: int) -> None:
             if watch.report("cut", step, steps):
                 raise _core.Stopped
 
-        with watch.stage("cut", len(x)):
-            tangents = self._tangents_of(x, net, watch)
-            opened = unroll(
-                x,
-                self.neighborhoods_._graph,
-                tangents,
-                d=self.n_components,
-                objective=self.objective,
-                n_jobs=thread_count(self.n_jobs),
-                report=report,
-            )
-            if not opened.torn.any():
-                return None
-            seams, surface, loops = seams_of(x, self.neighborhoods_._graph, tangents, opened)
-            if self.cut == "auto" and loops == 0 and surface.closed is False and surface.orientable:
-                whole = self._closed_again(x, opened, report)
-                if whole is not None:
-                    return whole
-            if not self._better(x, opened, before, needed):
-                return None
-            self._seams = seams, surface
-        return opened
+        graph, tangents = self.neighborhoods_._graph, self._tangents_of(x, net, watch)
+        n_jobs = thread_count(self.n_jobs)
+        return Sheets(x, graph, tangents, self.n_components, self.objective, n_jobs, report)
 
-    def _closed_again(self, x: Matrix, opened: Opened, report: Callable[[int, int], None]) -> Opened | None:
-        """Return a sheet without its cut, if it lies flat without: what no loop crosses may be strain."""
-        graph, n_jobs = self.neighborhoods_._graph, thread_count(self.n_jobs)
-        y = close(x, graph, opened.embedding, objective=self.objective, n_jobs=n_jobs, report=report)
+    def _is_one_sided(self, x: Matrix, tangents: _core.Alignment) -> bool:
+        one_sided: bool = tangents.tree(x, self.neighborhoods_._graph)["one_sided"]
+        return one_sided
+
+    def _has_voids(self, x: Matrix) -> bool:
+        """Return whether the data close on themselves on all sides."""
+        self._shape = self._find_shape(x)
+        return self._shape is not None and self._shape[1] > 0
+
+    def _closed_again(self, x: Matrix, sheets: Sheets, opened: Opened) -> Opened | None:
+        """Return a sheet without its cut, if it lies flat without: what was torn may be strain."""
+        y = sheets.closed(opened.embedding)
         m = faithfulness(x, y, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
-        return None if self._folded(m) else Opened(y, np.zeros_like(opened.torn), opened.spacing)
+        return None if self._folded(m) else Opened(y, np.zeros_like(opened.torn))
 
     def _has_memory_to_cut(self, x: Matrix) -> bool:
         """Return whether there is memory for a cut, which few data need: fits do not plan for it."""
@@ -531,23 +559,39 @@ class _Embedding(_OnGraph):
         self.cut_pairs_ = np.empty((0, 2), dtype=np.uint32)
         self.cut_ = np.zeros(len(self.neighborhoods_), dtype=bool)
         if opened is None or not opened.torn.any():
+            self.seams_ = []
             return self.neighborhoods_
         self.cut_pairs_ = pairs_of(self.neighborhoods_, opened.torn)
         self.cut_[self.cut_pairs_.ravel()] = True
         return without(self.neighborhoods_, self.cut_pairs_)[0]
 
-    def _say_what(self, x: Matrix, embedding: Array) -> None:
-        """Keep the seams, and what kind of surface it is."""
-        self.seams_, surface = self.__dict__.pop("_seams", ([], None))
-        if surface is None and (self.cut is False or self.orientable_ is False):
-            surface = Surface(self.n_components, None, self.orientable_, None)
-        elif surface is None:
-            graph = self.neighborhoods_._graph
-            surface = flat_surface(x, embedding, graph, thread_count(self.n_jobs))
-        if self.component_labels_.any():
-            surface = replace(surface, euler=None)
-        self.closed_, self.orientable_ = surface.closed, surface.orientable
-        self.euler_characteristic_, self.surface_ = surface.euler, surface.sentence()
+    def _find_shape(self, x: Matrix) -> tuple[int, int] | None:
+        return _core.shape(x, self.neighborhoods_._graph, thread_count(self.n_jobs))
+
+    @property
+    def _surface(self) -> Surface:
+        """What kind of surface the data lie on; their shape is found at the first look."""
+        check_is_fitted(self)
+        if self.n_components > 2:
+            return Surface.told(self.n_components, self.orientable_, None)
+        if not hasattr(self, "_shape"):
+            self._shape = self._find_shape(self.X_fit_)
+        return Surface.told(self.n_components, self.orientable_, self._shape)
+
+    @property
+    def closed_(self) -> bool | None:
+        """Whether the surface has no rim."""
+        return self._surface.closed
+
+    @property
+    def euler_characteristic_(self) -> int | None:
+        """The Euler characteristic of the surface, where it can be told."""
+        return self._surface.euler
+
+    @property
+    def surface_(self) -> str:
+        """What the surface is, in a few words."""
+        return self._surface.sentence()
 
     def _refined(
         self, x: Matrix, embedding: Array, graph: Neighborhoods, net: _core.Net | None, watch: Watch

@@ -34,6 +34,26 @@ pub fn unroll<'py>(
     Ok((unrolled.y.into_pyarray(py), unrolled.forced, unrolled.roots.into_pyarray(py)))
 }
 
+/// The picture with what lay on other parts of it laid down anew: flat, and how many points were taken up.
+#[pyfunction]
+pub fn relay<'py>(
+    py: Python<'py>,
+    alignment: &Bound<'py, Alignment>,
+    x: Matrix<'py>,
+    graph: Graph<'py>,
+    y: PyReadonlyArray1<'py, f64>,
+    turns: PyReadonlyArray1<'py, f64>,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, usize)> {
+    let (x, graph, alignment) = (x.values(), graph.neighborhoods()?, alignment.get());
+    let (y, turns) = (y.as_slice()?, turns.as_slice()?);
+    let (laid, taken) = run(py, alignment.n_jobs, |m: &dyn Monitor| {
+        let x = points("X", x, m)?;
+        let atlas = alignment.atlas(&x, &graph)?;
+        Terrain::new(&alignment.connection, &atlas, m)?.relay(y, turns, m)
+    })?;
+    Ok((laid.y.into_pyarray(py), taken))
+}
+
 /// The median distance to the farthest neighbour.
 #[pyfunction]
 pub fn spacing(py: Python<'_>, x: Matrix<'_>, graph: Graph<'_>, n_jobs: usize) -> PyResult<f64> {
@@ -99,7 +119,7 @@ pub fn restricted<'py>(
     Ok((indptr.unwrap_or_default().into_pyarray(py), indices.into_pyarray(py)))
 }
 
-/// The seams as dicts, and their rank.
+/// The seams as dicts.
 #[pyfunction]
 pub fn seams<'py>(
     py: Python<'py>,
@@ -110,42 +130,26 @@ pub fn seams<'py>(
     y: PyReadonlyArray1<'py, f64>,
     turns: PyReadonlyArray1<'py, f64>,
     least: usize,
-) -> PyResult<(Vec<Bound<'py, PyDict>>, usize)> {
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let (x, graph, alignment) = (x.values(), graph.neighborhoods()?, alignment.get());
     let (torn, y, turns) = (torn.as_slice()?, y.as_slice()?, turns.as_slice()?);
     let found = run(py, alignment.n_jobs, |m: &dyn Monitor| {
         cut::seams(&points("X", x, m)?, &alignment.connection, &graph, torn, y, turns, least, m)
     })?;
-    let seams = found.seams.into_iter().map(|seam| to_dict(py, seam)).collect::<PyResult<_>>()?;
-    Ok((seams, found.rank))
+    found.into_iter().map(|seam| to_dict(py, seam)).collect()
 }
 
-/// The piece of rim of every point, numbered from 1, 0 within the surface; nothing where tangents are not known.
+/// How many loops and voids the data have; nothing where that cannot be told.
 #[pyfunction]
-pub fn rim<'py>(
-    py: Python<'py>,
-    alignment: &Bound<'py, Alignment>,
-    x: Matrix<'py>,
-    graph: Graph<'py>,
-) -> PyResult<Option<Indices<'py>>> {
-    let (x, graph, alignment) = (x.values(), graph.neighborhoods()?, alignment.get());
-    let rim = run(py, alignment.n_jobs, |m: &dyn Monitor| {
-        let x = points("X", x, m)?;
-        cut::rim(&alignment.connection, &alignment.atlas(&x, &graph)?, m)
-    })?;
-    Ok(rim.map(|rim| rim.into_pyarray(py)))
-}
-
-/// How many holes the picture has that are bordered by the rim.
-#[pyfunction]
-pub fn holes<'py>(
-    py: Python<'py>,
-    y: Matrix<'py>,
-    spacing: f64,
-    rim: PyReadonlyArray1<'py, u32>,
-) -> PyResult<Option<usize>> {
-    let (y, rim) = (y.values(), rim.as_slice()?);
-    run(py, 1, |m: &dyn Monitor| cut::holes(&points("Y", y, m)?, spacing, rim, m))
+pub fn shape(
+    py: Python<'_>,
+    x: Matrix<'_>,
+    graph: Graph<'_>,
+    n_jobs: usize,
+) -> PyResult<Option<(usize, usize)>> {
+    let (x, graph) = (x.values(), graph.neighborhoods()?);
+    let found = run(py, n_jobs, |m: &dyn Monitor| cut::shape(&points("X", x, m)?, &graph, m))?;
+    Ok(found.map(|shape| (shape.loops, shape.voids)))
 }
 
 fn to_dict(py: Python<'_>, seam: Seam) -> PyResult<Bound<'_, PyDict>> {

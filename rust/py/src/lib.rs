@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::charts::{charts_py, spectra};
     #[pymodule_export]
-    use crate::cut::{holes, marked, mend, restricted, rim, seams, spacing, torn, unroll};
+    use crate::cut::{marked, mend, relay, restricted, seams, shape, spacing, torn, unroll};
     #[pymodule_export]
     use crate::embed::{carry, greedy, lay_out};
     #[pymodule_export]

@@ -86,6 +86,54 @@ impl Lengths {
         Ok(self)
     }
 
+    /// The graph seen from far: some `count` of its places, each with those nearer to it than to any other; edges lead from
+    /// one to the other through the edge between their parts that makes the shortest way. Graphs of less than twice as
+    /// many places stay what they are.
+    ///
+    /// Cost: O(n (k + log n)).
+    pub fn thinned(self, count: usize, monitor: &dyn Monitor) -> Result<Lengths> {
+        if self.len() < 2 * count {
+            return Ok(self);
+        }
+        let n = self.len();
+        let kept: Vec<u32> = (0..count).map(|c| (c * n / count) as u32).collect();
+        let mut tree = Tree::default();
+        let starts: Vec<(u32, f64)> = kept.iter().map(|&place| (self.points[place as usize], 0.0)).collect();
+        tree.grow_from(&self, &starts, monitor)?;
+        let mut part = vec![NOBODY; n];
+        kept.iter().zip(0..).for_each(|(&place, c)| part[place as usize] = c);
+        for &place in tree.order() {
+            if let Some(before) = tree.predecessor(place as usize) {
+                part[place as usize] = part[before as usize];
+            }
+        }
+        let mut edges = self.between_parts(&part, tree.distances());
+        edges.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+        edges.dedup_by_key(|edge| (edge.0, edge.1));
+        let mut indptr = vec![0i64; count + 1];
+        edges.iter().for_each(|edge| indptr[edge.0 as usize + 1] += 1);
+        (0..count).for_each(|c| indptr[c + 1] += indptr[c]);
+        let lengths: Vec<f64> = edges.iter().map(|edge| edge.2).collect();
+        let longest = lengths.iter().copied().fold(0.0, f64::max);
+        let graph = Neighborhoods::ragged(indptr, edges.iter().map(|edge| edge.1).collect());
+        let names: Vec<u32> = (0..count as u32).collect();
+        Ok(Lengths { graph, lengths, longest, points: names.clone(), places: names })
+    }
+
+    /// For each edge from one part to another the two, and how long the way through it is.
+    fn between_parts(&self, part: &[u32], inside: &[f64]) -> Vec<(u32, u32, f64)> {
+        let mut edges = vec![];
+        for i in (0..self.len()).filter(|&i| part[i] != NOBODY) {
+            for (j, length) in self.beside(i) {
+                let j = j as usize;
+                if part[i] != part[j] {
+                    edges.push((part[i], part[j], inside[i] + (length + inside[j])));
+                }
+            }
+        }
+        edges
+    }
+
     /// How many points.
     #[allow(clippy::len_without_is_empty)] // a graph of no points has no use for the question
     pub fn len(&self) -> usize {
@@ -200,7 +248,7 @@ impl Tree {
     /// one is kept whose last step comes from the point of lowest index among nearer ones; if there are none (copies
     /// of the source), from the first settled.
     pub fn grow(&mut self, graph: &Lengths, source: usize, monitor: &dyn Monitor) -> Result<()> {
-        self.grow_from(graph, &[(source as u32, 0.0)], monitor)
+        self.grow_within(graph, source, f64::INFINITY, monitor)
     }
 
     /// The same from somewhere beside the graph, from where it is so far to each of some points; infinitely far where
@@ -217,12 +265,45 @@ impl Tree {
                 self.queue.push(far, place);
             }
         }
+        self.spread(graph, f64::INFINITY, monitor)
+    }
+
+    /// From one point more: what is nearer to it than to those before is so far from it now.
+    pub fn join(&mut self, graph: &Lengths, source: usize, monitor: &dyn Monitor) -> Result<()> {
+        self.begin(graph, source);
+        self.spread(graph, f64::INFINITY, monitor)
+    }
+
+    /// Grows as far as `limit`: what is said of places beyond is not the shortest path.
+    pub fn grow_within(
+        &mut self,
+        graph: &Lengths,
+        source: usize,
+        limit: f64,
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        self.clear(graph.len());
+        self.begin(graph, source);
+        self.spread(graph, limit, monitor)
+    }
+
+    fn begin(&mut self, graph: &Lengths, source: usize) {
+        let place = graph.places[source];
+        self.queue.begin(graph.longest, 0.0);
+        self.distances[place as usize] = 0.0;
+        self.predecessors[place as usize] = NOBODY;
+        self.queue.push(0.0, place);
+    }
+
+    fn spread(&mut self, graph: &Lengths, limit: f64, monitor: &dyn Monitor) -> Result<()> {
         loop {
             // before anybody leaves the queue: what waits after a stop is forgotten by the next
             if self.order.len().is_multiple_of(LOOK) {
                 monitor.check()?;
             }
             match self.queue.pop(&self.distances) {
+                // the next to grow begins anew, for some wait
+                Some((distance, _)) if distance > limit => return Ok(self.queue.waiting += 1),
                 // unless a shorter way was found since
                 Some((distance, i)) if distance <= self.distances[i as usize] => {
                     self.settle(graph, i, distance)
@@ -351,12 +432,25 @@ pub fn from_each<S, T: Send>(
     state: impl Fn() -> S + Sync + Send,
     f: impl Fn(&mut S, &Tree) -> T + Sync + Send,
 ) -> Result<Vec<T>> {
+    from_each_within(graph, sources, f64::INFINITY, stage, monitor, state, f)
+}
+
+/// The same with paths no longer than `limit`.
+pub fn from_each_within<S, T: Send>(
+    graph: &Lengths,
+    sources: &[u32],
+    limit: f64,
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    state: impl Fn() -> S + Sync + Send,
+    f: impl Fn(&mut S, &Tree) -> T + Sync + Send,
+) -> Result<Vec<T>> {
     let (done, total) = (AtomicUsize::new(0), sources.len());
     let states = || (Tree::default(), state());
     sources
         .par_iter()
         .map_init(states, |(tree, state), &source| {
-            tree.grow(graph, source as usize, monitor)?;
+            tree.grow_within(graph, source as usize, limit, monitor)?;
             let value = f(state, tree);
             monitor.check()?;
             let before = done.fetch_add(1, Ordering::Relaxed);

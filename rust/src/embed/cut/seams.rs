@@ -1,24 +1,23 @@
-//! The seams of a cut: torn pairs that follow each other, what runs along what, and which loops they stand for.
+//! The seams of a cut: torn pairs that follow each other, and what runs along what.
 //!
 //! Two torn pairs belong to one seam when their first ends are near each other on the sheet, and their second ends as
 //! well. A walk that leaves the sheet at one end of a torn pair and comes back at the other is a loop on the surface, and
 //! loops over one seam can be pulled into each other. A seam that ends within the sheet is none: where the ends of a pair
-//! are near each other on the sheet, its loop shrinks over the end of the seam. And where three sheets meet, torn pairs
-//! that form a triangle add up. What is left of the seams then, modulo two, is the first homology of the surface, as far
-//! as the sheet itself has no holes.
+//! are near each other on the sheet, its loop shrinks over the end of the seam.
 //!
 //! Near is measured in the data, along the sheet: a picture is stretched most where seams end.
 //!
 //! Cost: O(m k^2 q) for m torn pairs, of which there are O(n^(1 - 1/d)).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use super::STAGE;
 use super::torn::check_entries;
+use super::unroll::check_flat;
 use crate::charts::check_lengths;
 use crate::embed::align::Connection;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::first;
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
@@ -30,9 +29,6 @@ use crate::points::Points;
 /// points drawn at random torn pairs leave gaps of more than two.
 const STEPS: usize = 10;
 const NEAR: f64 = 4.0;
-
-/// Seams of a lesser share of all torn pairs are too short to tell whether they end: they count as no loops.
-const LOOPS: f64 = 0.03;
 
 /// Pairs between two looks at the monitor.
 const LOOK: usize = 512;
@@ -50,16 +46,7 @@ pub struct Seam {
     pub n_pairs: usize,
 }
 
-/// The seams of a cut, the longest first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Seams {
-    /// Those of enough pairs.
-    pub seams: Vec<Seam>,
-    /// How many of the longer ones are independent loops, modulo two.
-    pub rank: usize,
-}
-
-/// Finds the seams of at least `least` pairs. `turns` are the frames of the picture `y` on its sheet.
+/// Finds the seams of at least `least` pairs, the longest first. `turns` are the frames of the picture `y` on its sheet.
 #[allow(clippy::too_many_arguments)] // data, graph, cut and picture
 pub fn seams(
     x: &Points,
@@ -70,15 +57,12 @@ pub fn seams(
     turns: &[f64],
     least: usize,
     monitor: &dyn Monitor,
-) -> Result<Seams> {
+) -> Result<Vec<Seam>> {
     check_lengths(x, "X", graph)?;
     check_entries(graph, torn)?;
     connection.check_turns(turns)?;
     let d = connection.n_components();
-    if y.len() != graph.len() * d {
-        let (left, right) = ("Y", "the points, times d,");
-        return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: graph.len() * d });
-    }
+    check_flat(y, connection)?;
     let pairs = Pairs::new(x, graph, torn, monitor)?;
     let mut bundles = Bundles::new(pairs.ends.len());
     for pair in 0..pairs.ends.len() {
@@ -87,11 +71,9 @@ pub fn seams(
         }
         pairs.beside(pair, |other, swapped| bundles.join(pair as u32, other, swapped));
     }
-    let classes = Classes::new(&pairs, &mut bundles, least);
-    let rank = rank(&pairs, &classes, monitor)?;
     let mut scratch = (Vec::new(), Vec::new());
     let mut seams = Vec::new();
-    for members in classes.members.iter().filter(|members| members.len() >= least) {
+    for members in bundles.members().iter().filter(|members| members.len() >= least) {
         monitor.check()?;
         let reflected = |&&(pair, _): &&(u32, bool)| {
             let (i, j) = pairs.ends[pair as usize];
@@ -102,7 +84,7 @@ pub fn seams(
         seams.push(Seam { sides, reversed, ends, n_pairs: members.len() });
     }
     seams.sort_by_key(|seam| Reverse(seam.n_pairs));
-    Ok(Seams { seams, rank })
+    Ok(seams)
 }
 
 /// Torn pairs, each once, and what is near their ends.
@@ -355,105 +337,18 @@ impl Bundles {
             self.swapped[high as usize] = from_i ^ from_j ^ swapped;
         }
     }
-}
 
-/// The pairs of each seam, with whether their ends are swapped.
-struct Classes {
-    members: Vec<Vec<(u32, bool)>>,
-    of: Vec<u32>,
-    least: usize,
-}
-
-impl Classes {
-    fn new(pairs: &Pairs, bundles: &mut Bundles, least: usize) -> Self {
-        let (mut number, mut members, mut of) = (vec![u32::MAX; pairs.ends.len()], vec![], vec![]);
-        for pair in 0..pairs.ends.len() as u32 {
-            let (root, swapped) = bundles.find(pair);
+    /// The pairs of each bundle, with whether their ends are swapped.
+    fn members(&mut self) -> Vec<Vec<(u32, bool)>> {
+        let (mut number, mut members) = (vec![u32::MAX; self.parent.len()], vec![]);
+        for pair in 0..self.parent.len() as u32 {
+            let (root, swapped) = self.find(pair);
             if number[root as usize] == u32::MAX {
                 number[root as usize] = members.len() as u32;
                 members.push(vec![]);
             }
             members[number[root as usize] as usize].push((pair, swapped));
-            of.push(number[root as usize]);
         }
-        Classes { members, of, least }
-    }
-
-    fn is_large(&self, c: usize) -> bool {
-        let size = self.members[c].len();
-        size >= self.least && size as f64 >= LOOPS * self.of.len() as f64
-    }
-}
-
-/// The rank of the large seams modulo those that end within the sheet and the triangles of torn pairs.
-fn rank(pairs: &Pairs, classes: &Classes, monitor: &dyn Monitor) -> Result<usize> {
-    let mut span = Span::default();
-    let ends = (0..classes.members.len()).filter(|&c| pairs.end_within(&classes.members[c]));
-    ends.for_each(|c| span.add(BTreeSet::from([c as u32])));
-    let mut known = BTreeSet::new();
-    for pair in 0..pairs.ends.len() {
-        if pair.is_multiple_of(LOOK) {
-            monitor.check()?;
-        }
-        add_triangles(pairs, classes, pair, &mut known, &mut span);
-    }
-    let before = span.rank();
-    let large = (0..classes.members.len()).filter(|&c| classes.is_large(c));
-    large.for_each(|c| span.add(BTreeSet::from([c as u32])));
-    Ok(span.rank() - before)
-}
-
-/// Adds the sums of three seams that close around one of their pairs.
-fn add_triangles(
-    pairs: &Pairs,
-    classes: &Classes,
-    pair: usize,
-    known: &mut BTreeSet<[u32; 3]>,
-    span: &mut Span,
-) {
-    let ((i, j), own) = (pairs.ends[pair], classes.of[pair]);
-    for (side, _, far) in pairs.around(j) {
-        for (third, _, end) in pairs.around(i) {
-            let mut sum = [own, classes.of[side as usize], classes.of[third as usize]];
-            sum.sort_unstable();
-            // three of one seam would say that it is none, which its ends say
-            if sum[0] == sum[2] || known.contains(&sum) || !pairs.are_near(far, end) {
-                continue;
-            }
-            known.insert(sum);
-            let mut odd = BTreeSet::new();
-            sum.iter().for_each(|&c| toggle(&mut odd, c));
-            span.add(odd);
-        }
-    }
-}
-
-fn toggle(set: &mut BTreeSet<u32>, c: u32) {
-    if !set.remove(&c) {
-        set.insert(c);
-    }
-}
-
-/// Sums modulo two, each known by its first seam.
-#[derive(Default)]
-struct Span {
-    rows: std::collections::BTreeMap<u32, BTreeSet<u32>>,
-}
-
-impl Span {
-    fn add(&mut self, mut sum: BTreeSet<u32>) {
-        while let Some(&lead) = sum.first() {
-            match self.rows.get(&lead) {
-                Some(row) => row.iter().for_each(|&c| toggle(&mut sum, c)),
-                None => {
-                    self.rows.insert(lead, sum);
-                    return;
-                }
-            }
-        }
-    }
-
-    fn rank(&self) -> usize {
-        self.rows.len()
+        members
     }
 }

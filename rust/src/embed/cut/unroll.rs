@@ -20,7 +20,7 @@ use super::cells::Cells;
 use super::torn::spacing;
 use crate::charts::Atlas;
 use crate::embed::align::{Connection, fill_edges, multiply};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{first, orthogonal_factor};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::paths::{Lengths, Tree, distance};
@@ -100,6 +100,36 @@ impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
         Ok(self.best(&labels, &roots, &tries, tau))
     }
 
+    /// Takes up what lies on other parts of a picture, and lays it down again from all sides of what stays: the cut
+    /// moves to where the sides meet. Returns how many points were taken up as well.
+    pub fn relay(&self, y: &[f64], turns: &[f64], monitor: &dyn Monitor) -> Result<(Unrolled, usize)> {
+        self.connection.check_turns(turns)?;
+        check_flat(y, self.connection)?;
+        let labels = self.connection.graph().components();
+        let on_others = self.lying_on_others(y, &labels, monitor)?;
+        let mut growth = Growth::new(self, monitor);
+        for component in members(&labels) {
+            growth.resume(y, turns, &component, &on_others)?;
+        }
+        let taken = on_others.iter().filter(|&&lies| lies).count();
+        Ok((Unrolled { y: growth.y, forced: growth.forced.len(), roots: Vec::new() }, taken))
+    }
+
+    fn lying_on_others(&self, y: &[f64], labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<bool>> {
+        let mut on_others = vec![false; labels.len()];
+        let mut growth = Growth::new(self, monitor);
+        growth.y.copy_from_slice(y);
+        for component in members(labels) {
+            growth.cells.clear();
+            component.iter().for_each(|&i| growth.show(i as usize));
+            for &i in &component {
+                growth.count_step()?;
+                on_others[i as usize] = growth.is_on_others(i as usize);
+            }
+        }
+        Ok(on_others)
+    }
+
     /// Lays down the components of `roots`.
     fn lay(&self, roots: &[u32], monitor: &dyn Monitor) -> Result<Laid> {
         let mut growth = Growth::new(self, monitor);
@@ -170,6 +200,29 @@ impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
         let j = self.connection.end(edge);
         let at = self.connection.graph().of(j).binary_search(&(i as u32)).unwrap_or(0);
         self.connection.edges(j).start + at
+    }
+}
+
+/// The points of each component.
+fn members(labels: &[u32]) -> Vec<Vec<u32>> {
+    let mut members = vec![];
+    for (i, &label) in labels.iter().enumerate() {
+        if label as usize == members.len() {
+            members.push(vec![]);
+        }
+        members[label as usize].push(i as u32);
+    }
+    members
+}
+
+pub(super) fn check_flat(y: &[f64], connection: &Connection) -> Result<()> {
+    let right_len = connection.graph().len() * connection.n_components();
+    match y.len() == right_len {
+        true => Ok(()),
+        false => {
+            let (left, right) = ("Y", "the points, times d,");
+            Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len })
+        }
     }
 }
 
@@ -316,6 +369,23 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         let d = self.d();
         (0..d).for_each(|a| self.turns[root as usize * d * d + a * (d + 1)] = 1.0);
         self.keep(root as usize, 0.0);
+        self.spread()
+    }
+
+    /// Lays down anew those points of a component that lie `on_others`, from where the rest is.
+    fn resume(&mut self, y: &[f64], turns: &[f64], component: &[u32], on_others: &[bool]) -> Result<()> {
+        self.cells.clear();
+        let d = self.d();
+        for i in component.iter().map(|&i| i as usize).filter(|&i| !on_others[i]) {
+            self.y[i * d..][..d].copy_from_slice(&y[i * d..][..d]);
+            self.turns[i * d * d..][..d * d].copy_from_slice(&turns[i * d * d..][..d * d]);
+            self.keep(i, 0.0);
+        }
+        self.spread()
+    }
+
+    /// Lays down all that can be reached.
+    fn spread(&mut self) -> Result<()> {
         loop {
             if let Some(Reverse((bits, i, edge))) = self.queue.pop() {
                 self.settle(f64::from_bits(bits), i, edge, false)?;
@@ -329,10 +399,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
 
     /// Lays down the end of an edge that comes from `i`, unless that is done or it would lie on something else.
     fn settle(&mut self, path: f64, i: u32, edge: usize, forced: bool) -> Result<()> {
-        self.steps += 1;
-        if self.steps.is_multiple_of(LOOK) {
-            self.monitor.check()?;
-        }
+        self.count_step()?;
         let j = self.terrain.connection.end(edge);
         if self.distances[j].is_finite() || (!forced && path > self.best[j]) {
             return Ok(());
@@ -355,13 +422,32 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         Ok(())
     }
 
-    /// A point is laid down: its neighbours may follow.
-    fn keep(&mut self, i: usize, path: f64) {
+    fn count_step(&mut self) -> Result<()> {
+        self.steps += 1;
+        if self.steps.is_multiple_of(LOOK) { self.monitor.check() } else { Ok(()) }
+    }
+
+    /// Whether a point of the picture lies on another part of it.
+    fn is_on_others(&mut self, i: usize) -> bool {
+        let (d, mut scratch) = (self.d(), std::mem::take(&mut self.scratch));
+        first(&mut scratch.place, d).copy_from_slice(&self.y[i * d..][..d]);
+        let lies = self.lies_on_others(i, &mut scratch);
+        self.scratch = scratch;
+        lies
+    }
+
+    /// Others see from now on where a point lies.
+    fn show(&mut self, i: usize) {
         let d = self.d();
-        self.distances[i] = path;
         if d <= LOOKED_AT {
             self.cells.insert(i as u32, &self.y[i * d..][..d]);
         }
+    }
+
+    /// A point is laid down: its neighbours may follow.
+    fn keep(&mut self, i: usize, path: f64) {
+        self.distances[i] = path;
+        self.show(i);
         for edge in self.terrain.connection.edges(i) {
             let j = self.terrain.connection.end(edge);
             let through = path + self.terrain.length(edge);

@@ -1,0 +1,207 @@
+//! The shape of data seen from far: how many loops and voids they have, by which surfaces are told apart.
+//!
+//! Landmarks are chosen farthest first along the graph, until no point is farther than r from one. Where two are within a
+//! scale s of each other they are joined, and triangles and tetrahedra are filled: the complex of Vietoris and Rips. What
+//! chance and noise make of it is born late or filled soon; loops that are there at s = 2 r, and voids at 3.3 r, and are
+//! not filled at 3.6 r, are those of the surface (Chazal & Oudot 2008). Counts are modulo two, where surfaces with one
+//! side have voids as well. Loops shorter than about ten r are not seen: then a hole counts for filled.
+//!
+//! Cost: O(n (k + log n)) for landmarks and their distances, on a thinned graph if n is large, and the reduction of a
+//! coboundary matrix whose size depends on the number of landmarks alone.
+
+use std::collections::HashMap;
+
+use super::STAGE;
+use crate::error::Result;
+use crate::monitor::{Monitor, Silent};
+use crate::neighbors::Neighborhoods;
+use crate::neighbors::paths::{Lengths, Tree, from_each_within};
+use crate::points::Points;
+
+/// At most so many landmarks, and so many points for each.
+const LANDMARKS: usize = 300;
+const POINTS: usize = 7;
+
+/// Fewer landmarks tell nothing.
+const FEWEST: usize = 12;
+
+/// A graph of more than twice as many points is thinned to so many.
+const THINNED: usize = 10_000;
+
+/// In units of r: by when a loop must be born, and a void, and when both must not be filled yet.
+const LOOP_BY: f64 = 2.0;
+const VOID_BY: f64 = 3.3;
+const UNFILLED: f64 = 3.6;
+
+/// Landmarks with more others around them, on average, lie in a body of many dimensions, and no surface.
+const CROWDED: usize = 100;
+
+/// Columns between two looks at the monitor.
+const LOOK: usize = 256;
+
+/// Betti numbers modulo two of connected data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Independent loops.
+    pub loops: usize,
+    /// Independent voids: one for a closed surface.
+    pub voids: usize,
+}
+
+/// Finds the shape; none where there are few points, several components, or too many dimensions.
+pub fn shape(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Option<Shape>> {
+    let landmarks = LANDMARKS.min(x.len() / POINTS);
+    if landmarks < FEWEST || graph.components().iter().any(|&label| label > 0) {
+        return Ok(None);
+    }
+    let lengths = Lengths::new(x, graph, monitor)?.thinned(THINNED, monitor)?;
+    let (landmarks, r) = farthest_first(&lengths, landmarks, monitor)?;
+    let distances = between(&lengths, &landmarks, UNFILLED * r, monitor)?;
+    let scales = [LOOP_BY * r, VOID_BY * r, UNFILLED * r];
+    persistent(&distances, landmarks.len(), scales, monitor)
+}
+
+/// Points far from each other along the graph, and how far the farthest of all points is from them.
+fn farthest_first(lengths: &Lengths, count: usize, monitor: &dyn Monitor) -> Result<(Vec<u32>, f64)> {
+    let farthest = |tree: &Tree| {
+        let distances = tree.distances();
+        (1..distances.len()).fold(0, |top, i| if distances[i] > distances[top] { i } else { top })
+    };
+    let (mut tree, mut landmarks) = (Tree::default(), vec![]);
+    tree.grow(lengths, 0, monitor)?;
+    let first = farthest(&tree);
+    tree.grow(lengths, lengths.points()[first] as usize, monitor)?;
+    landmarks.push(lengths.points()[first]);
+    while landmarks.len() < count {
+        let next = lengths.points()[farthest(&tree)];
+        tree.join(lengths, next as usize, monitor)?;
+        landmarks.push(next);
+    }
+    let r = tree.distances()[farthest(&tree)];
+    Ok((landmarks, r))
+}
+
+/// Distances along the graph, row after row; infinite beyond a limit.
+fn between(lengths: &Lengths, landmarks: &[u32], limit: f64, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let row = |_: &mut (), tree: &Tree| -> Vec<f64> {
+        let far = |&i: &u32| tree.distances()[lengths.places()[i as usize] as usize];
+        landmarks.iter().map(far).collect()
+    };
+    Ok(from_each_within(lengths, landmarks, limit, STAGE, &Silent(monitor), || (), row)?.concat())
+}
+
+/// Loops born by the first scale and voids born by the second that are there at the third, of points with these
+/// distances. None where the complex would be too large.
+pub fn persistent(
+    distances: &[f64],
+    n: usize,
+    scales: [f64; 3],
+    monitor: &dyn Monitor,
+) -> Result<Option<Shape>> {
+    let [loop_by, void_by, unfilled] = scales;
+    let Some(complex) = Complex::new(distances, n, unfilled) else { return Ok(None) };
+    let mut cleared = vec![false; n];
+    let mut born = [vec![], vec![], vec![]];
+    for (p, born) in born.iter_mut().enumerate() {
+        (*born, cleared) = complex.reduce(p, &cleared, monitor)?;
+    }
+    let by = |p: usize, scale: f64| born[p].iter().filter(|&&at| at <= scale).count();
+    Ok(Some(Shape { loops: by(1, loop_by), voids: by(2, void_by) }))
+}
+
+/// Corners in rising order, and the longest edge between them.
+type Cell = (f64, Vec<u32>);
+
+/// Vertices, edges, triangles and tetrahedra, each in the order in which they appear.
+struct Complex {
+    cells: [Vec<Cell>; 4],
+}
+
+impl Complex {
+    fn new(distances: &[f64], n: usize, limit: f64) -> Option<Complex> {
+        let far = |i: u32, j: u32| distances[i as usize * n + j as usize].max(distances[j as usize * n + i as usize]);
+        let beyond = |i: u32| (i + 1..n as u32).filter(move |&j| far(i, j) <= limit);
+        let after: Vec<Vec<u32>> = (0..n as u32).map(|i| beyond(i).collect()).collect();
+        if after.iter().map(Vec::len).sum::<usize>() > CROWDED * n / 2 {
+            return None;
+        }
+        let mut cells = [(0..n as u32).map(|i| (0.0, vec![i])).collect(), vec![], vec![], vec![]];
+        for p in 1..4 {
+            cells[p] = widened(&cells[p - 1], &after, far);
+        }
+        Some(Complex { cells })
+    }
+
+    /// Of every cell of dimension `p` the cells that it is a side of.
+    fn coboundary(&self, p: usize) -> Vec<Vec<u32>> {
+        let number: HashMap<&[u32], usize> =
+            self.cells[p].iter().enumerate().map(|(at, (_, corners))| (&corners[..], at)).collect();
+        let (mut coboundary, mut side) = (vec![vec![]; self.cells[p].len()], vec![]);
+        for ((_, corners), at) in self.cells[p + 1].iter().zip(0..) {
+            for left_out in 0..corners.len() {
+                side.clear();
+                side.extend(corners.iter().enumerate().filter(|(c, _)| *c != left_out).map(|(_, &i)| i));
+                if let Some(&cell) = number.get(&side[..]) {
+                    coboundary[cell].push(at);
+                }
+            }
+        }
+        coboundary
+    }
+
+    /// When classes of dimension `p` were born that are there in the whole complex, and which cells of one dimension more
+    /// end a class: those begin none.
+    fn reduce(&self, p: usize, cleared: &[bool], monitor: &dyn Monitor) -> Result<(Vec<f64>, Vec<bool>)> {
+        let mut columns = self.coboundary(p);
+        let (mut born, mut ends) = (vec![], vec![false; self.cells[p + 1].len()]);
+        let mut owner: HashMap<u32, usize> = HashMap::new();
+        for at in (0..columns.len()).rev().filter(|&at| !cleared[at]) {
+            if at.is_multiple_of(LOOK) {
+                monitor.check()?;
+            }
+            let mut column = std::mem::take(&mut columns[at]);
+            while let Some(&other) = column.first().and_then(|lowest| owner.get(lowest)) {
+                column = sum(&column, &columns[other]);
+            }
+            match column.first() {
+                Some(&lowest) => {
+                    ends[lowest as usize] = true;
+                    owner.insert(lowest, at);
+                }
+                None => born.push(self.cells[p][at].0),
+            }
+            columns[at] = column;
+        }
+        Ok((born, ends))
+    }
+}
+
+/// Every cell with one corner more, which is near all others.
+fn widened(cells: &[Cell], after: &[Vec<u32>], far: impl Fn(u32, u32) -> f64) -> Vec<Cell> {
+    let mut wider = vec![];
+    for (value, corners) in cells {
+        let (last, others) = (corners[corners.len() - 1], &corners[..corners.len() - 1]);
+        let near = |&&j: &&u32| others.iter().all(|&i| after[i as usize].binary_search(&j).is_ok());
+        for &j in after[last as usize].iter().filter(near) {
+            let value = corners.iter().map(|&i| far(i, j)).fold(*value, f64::max);
+            wider.push((value, [&corners[..], &[j]].concat()));
+        }
+    }
+    wider.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+    wider
+}
+
+/// What is in one of two rising lists, not in both.
+fn sum(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let (mut i, mut j, mut sum) = (0, 0, Vec::with_capacity(a.len() + b.len()));
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => (sum.push(a[i]), i += 1).1,
+            std::cmp::Ordering::Greater => (sum.push(b[j]), j += 1).1,
+            std::cmp::Ordering::Equal => (i, j) = (i + 1, j + 1),
+        }
+    }
+    sum.extend_from_slice(&a[i..]);
+    sum.extend_from_slice(&b[j..]);
+    sum
+}
