@@ -1,7 +1,7 @@
 """What cutting reaches: how faithful, how little is torn, what is named, how long it takes.
 
     python benches/python/bench_cut.py                      # all parts but the slow ones
-    python benches/python/bench_cut.py flat curved false noise names time large dimensions
+    python benches/python/bench_cut.py flat curved false noise names shapes time large dimensions
     python benches/python/bench_cut.py curved --bunny FILE  # a scan, from an array X
 
 Each part prints a table. Times are those of fits in turn in one run: PSA that cuts beside PSA that does not.
@@ -15,6 +15,7 @@ import warnings
 import numpy as np
 import surfaces
 import unbend as ub
+from unbend import _core
 
 K = 10
 PSA = ub.ProcrustesAlignment
@@ -128,40 +129,62 @@ def noise(_):
 
 
 EXPECTED = {
-    "disc": (surfaces.disc, "a disc", 1.0),
-    "annulus": (surfaces.annulus, "a cylinder or a ring", 0.4),
-    "cylinder": (surfaces.cylinder, "a cylinder or a ring", 1.0),
-    "moebius": (surfaces.moebius_strip, "a Moebius strip", 0.4),
-    "torus": (surfaces.torus, "a torus", 1.0),
-    "klein": (surfaces.klein_bottle, "a Klein bottle", 1.0),
-    "sphere": (surfaces.sphere, "a sphere", 1.0),
+    "disc": (surfaces.disc, "a disc", 1.0, (0, 0)),
+    "annulus": (surfaces.annulus, "a cylinder or a ring", 0.4, (1, 0)),
+    "cylinder": (surfaces.cylinder, "a cylinder or a ring", 1.0, (1, 0)),
+    "moebius": (surfaces.moebius_strip, "a Moebius strip", 0.4, (1, 0)),
+    "torus": (surfaces.torus, "a torus", 1.0, (2, 1)),
+    "klein": (surfaces.klein_bottle, "a Klein bottle", 1.0, (2, 1)),
+    "sphere": (surfaces.sphere, "a sphere", 1.0, (0, 1)),
 }
-"""How each is made, what it shall be called, and its smallest radius."""
+"""How each is made, what it shall be called, its smallest radius, its loops and voids."""
+
+
+def samples(count, seed):
+    """Yield surfaces in turn: a name, points, how many, with what noise."""
+    rng = np.random.default_rng(seed)
+    for sample in range(count):
+        name = list(EXPECTED)[sample % len(EXPECTED)]
+        make, _, radius, _ = EXPECTED[name]
+        n, sd = int(rng.integers(3_000, 20_001)), float(rng.uniform(0, 0.1 * radius))
+        yield name, make(n, sample, sd), n, sd
+
+
+def count_right(judged):
+    """Print how often each surface was told, from (name, whether it was, what was said)."""
+    right, tried, wrong = dict.fromkeys(EXPECTED, 0), dict.fromkeys(EXPECTED, 0), []
+    for name, is_right, *said in judged:
+        tried[name] += 1
+        right[name] += is_right
+        if not is_right:
+            wrong.append((name, *said))
+    head("surface", "right", "of")
+    for name in EXPECTED:
+        row(name, right[name], tried[name])
+    row("together", sum(right.values()), sum(tried.values()))
+    print("\nWrong ones: surface, n, noise, what was said\n")
+    for miss in wrong:
+        print(*miss)
 
 
 def names(options):
     print(
         f"\nNames: right of {options.names} samples, n = 3,000 to 20,000, noise up to a tenth of a radius\n"
     )
-    rng = np.random.default_rng(0)
-    right, tried, wrong = dict.fromkeys(EXPECTED, 0), dict.fromkeys(EXPECTED, 0), []
-    for sample in range(options.names):
-        name = list(EXPECTED)[sample % len(EXPECTED)]
-        make, expected, radius = EXPECTED[name]
-        n, sd = int(rng.integers(3_000, 20_001)), float(rng.uniform(0, 0.1 * radius))
-        model, _ = fit(make(n, sample, sd))
-        tried[name] += 1
-        if model.surface_.endswith(f"looks like {expected}"):
-            right[name] += 1
-        else:
-            wrong.append((name, n, f"{sd:.3f}", len(model.cut_pairs_), model.surface_))
-    head("surface", "right", "of")
-    for name in EXPECTED:
-        row(name, right[name], tried[name])
-    row("together", sum(right.values()), sum(tried.values()))
-    print("\nWrong ones: surface, n, noise, torn pairs, what was said\n")
-    for miss in wrong:
-        print(miss)
+    fitted = ((name, n, sd, fit(x)[0]) for name, x, n, sd in samples(options.names, 0))
+    count_right(
+        (name, model.surface_.endswith(f"looks like {EXPECTED[name][1]}"), n, f"{sd:.3f}", model.surface_)
+        for name, n, sd, model in fitted
+    )
+
+
+def shapes(options):
+    print(f"\nLoops and voids: right of {options.shapes} samples of the same kind\n")
+    found = (
+        (name, n, sd, _core.shape(x, ub.neighborhoods(x, K)._graph, 0))
+        for name, x, n, sd in samples(options.shapes, 9)
+    )
+    count_right((name, told == EXPECTED[name][3], n, f"{sd:.3f}", told) for name, n, sd, told in found)
 
 
 def time_(options):
@@ -205,6 +228,7 @@ PARTS = {
     "false": false,
     "noise": noise,
     "names": names,
+    "shapes": shapes,
     "time": time_,
     "large": large,
     "dimensions": dimensions,
@@ -220,6 +244,7 @@ def main():
     parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array X")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--names", type=int, default=200)
+    parser.add_argument("--shapes", type=int, default=1050)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     for part in options.parts or QUICK:

@@ -40,7 +40,7 @@ MUTUAL = 1.2
 EDGE_BYTES = 20
 """What sorting the edges of a tree takes for each, in both directions together."""
 
-CUT_ROOTS, CELL_BYTES = 3, 120
+CUT_ROOTS, CELL_BYTES = 8, 120
 """From how many roots points are laid down, and what finding overlap takes for each: measured."""
 
 MULTIGRID_BYTES = 165

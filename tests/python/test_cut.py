@@ -15,6 +15,15 @@ def torus(n, seed=0):
     return np.c_[np.cos(a), np.sin(a), np.cos(b), np.sin(b)]
 
 
+def torus_of_revolution(n, seed=0):
+    rng = np.random.default_rng(seed)
+    t, s = rng.uniform(0, 2 * np.pi, (2, 4 * n))
+    even = rng.uniform(0, 3, 4 * n) < 2 + np.cos(s)
+    t, s = t[even][:n], s[even][:n]
+    r = 2 + np.cos(s)
+    return np.c_[r * np.cos(t), r * np.sin(t), np.sin(s)]
+
+
 def moebius(n, seed=0):
     rng = np.random.default_rng(seed)
     t, w = rng.uniform(0, 2 * np.pi, n), rng.uniform(-0.3, 0.3, n)
@@ -87,7 +96,8 @@ def test_surfaces_are_known(make, n, said, estimator):
 def test_a_flat_torus_reaches_its_bound():
     m = fitted(torus(4000)).faithfulness_
     assert m.r_n < 1.02 * m.lower_bound
-    assert m.cut_length == pytest.approx(2, rel=0.15)  # a square, cut along two circles
+    # a square, cut along two circles; less by what the cut kept runs through gaps between points
+    assert 1.6 < m.cut_length < 2.1
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -137,6 +147,30 @@ def test_a_hole_is_told_from_none():
     ring = ring[np.linalg.norm(ring, axis=1) > 0.5]
     assert fitted(ring).euler_characteristic_ == 0
     assert disc.euler_characteristic_ == 1
+
+
+def test_impossible_numbers_are_not_told():
+    assert Surface.told(2, True, (2, 1)) == Surface(2, True, True, 0)
+    assert Surface.told(2, False, (2, 1)) == Surface(2, True, False, 0)
+    assert Surface.told(2, True, (1, 1)).euler is None  # a closed surface with two sides has an even one
+    assert Surface.told(2, False, (0, 0)).euler is None  # one side needs a loop
+    assert Surface.told(2, True, (0, 2)).euler is None
+    assert Surface.told(2, None, (1, 0)).euler is None
+    assert Surface.told(3, True, (3, 3)) == Surface(3, None, True, None)
+
+
+def test_the_shape_is_found_without_a_cut():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ub.NotFlatWarning)
+        whole = fitted(sphere(3000), cut=False)
+    assert whole.surface_ == "closed, orientable, Euler characteristic 2: looks like a sphere"
+
+
+def test_what_lay_on_other_parts_is_laid_down_anew():
+    x = torus_of_revolution(8000)
+    m = fitted(x).faithfulness_
+    assert m.r_n < 0.01
+    assert m.overlap < 0.005
 
 
 def test_a_closed_curve_is_cut_at_one_point():
@@ -275,7 +309,8 @@ def test_stopping_in_the_cut():
 
 
 def test_what_is_said():
-    assert Surface(2, None, True, None).sentence() == "of unknown shape"
+    assert Surface(2, None, None, None).sentence() == "of unknown shape"
+    assert Surface(3, None, True, None).sentence() == "orientable"
     assert Surface(3, True, True, None).sentence() == "closed, orientable"
     assert Surface(2, True, True, -4).sentence() == "closed, orientable, Euler characteristic -4"
     assert Surface(1, False, True, None).sentence() == "open: looks like a line"

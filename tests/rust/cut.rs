@@ -5,7 +5,7 @@ use ndarray::{Array2, Axis};
 use unbend::charts::Atlas;
 use unbend::embed::align::Connection;
 use unbend::embed::cut::{
-    Seams, Terrain, Unrolled, holes, marked, mend, restricted, rim, seams, spacing, torn,
+    Seam, Shape, Terrain, Unrolled, marked, mend, persistent, restricted, seams, shape, spacing, torn,
 };
 use unbend::embed::frames_of;
 use unbend::{Error, Neighborhoods, Unmonitored};
@@ -40,7 +40,7 @@ fn torn_by(x: &Array2<f64>, y: &Array2<f64>, graph: &Neighborhoods) -> Vec<bool>
 }
 
 /// The seams of the picture that is laid down, not yet fitted.
-fn seams_of(x: &Array2<f64>, k: usize, d: usize) -> Seams {
+fn seams_of(x: &Array2<f64>, k: usize, d: usize) -> Vec<Seam> {
     let graph = nearest(x, k);
     with(x, &graph, d, |connection, atlas| {
         let terrain = Terrain::new(connection, atlas, &Unmonitored).unwrap();
@@ -220,25 +220,22 @@ fn a_tube_is_unrolled_along_one_line() {
 }
 
 #[test]
-fn seams_tell_surfaces_apart() {
+fn seams_know_whether_they_reflect() {
     let found = seams_of(&tube(2000, 3.0, 1), 10, 2);
-    assert_eq!((found.seams.len(), found.rank), (1, 1));
-    assert!(!found.seams[0].reversed && !found.seams[0].ends);
+    assert_eq!(found.len(), 1);
+    assert!(!found[0].reversed && !found[0].ends);
     let found = seams_of(&moebius(2000, 0.5, 1), 10, 2);
-    assert_eq!((found.seams.len(), found.rank), (1, 1));
-    assert!(found.seams[0].reversed);
-    assert_eq!(seams_of(&torus(4000, 0.4, 1), 10, 2).rank, 2);
-    assert_eq!(seams_of(&sphere(3000, 1), 10, 2).rank, 0);
-    let klein = seams_of(&klein_bottle(4000, 0.4, 1), 10, 2);
-    assert_eq!(klein.rank, 2);
-    assert!(klein.seams.iter().any(|seam| seam.reversed));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].reversed);
+    assert!(seams_of(&torus(4000, 0.4, 1), 10, 2).iter().all(|seam| !seam.reversed || seam.ends));
+    assert!(seams_of(&klein_bottle(4000, 0.4, 1), 10, 2).iter().any(|seam| seam.reversed && !seam.ends));
 }
 
 #[test]
 fn the_sides_of_a_seam_run_beside_each_other() {
     let x = tube(3000, 3.0, 2);
     let found = seams_of(&x, 10, 2);
-    let [left, right] = &found.seams[0].sides;
+    let [left, right] = &found[0].sides;
     let heights = |side: &[u32]| -> Vec<f64> { side.iter().map(|&i| x[[i as usize, 2]]).collect() };
     let (left, right) = (heights(left), heights(right));
     let rises = |side: &[f64]| side[side.len() - 1] > side[0];
@@ -250,29 +247,142 @@ fn the_sides_of_a_seam_run_beside_each_other() {
     }
 }
 
+fn shape_of(x: &Array2<f64>) -> Option<Shape> {
+    shape(&points(x), &nearest(x, 10), &Unmonitored).unwrap()
+}
+
 #[test]
-fn rims_and_holes_are_found() {
-    let rim_of = |x: &Array2<f64>| {
-        let graph = nearest(x, 10);
-        with(x, &graph, 2, |connection, atlas| rim(connection, atlas, &Unmonitored).unwrap().unwrap())
-    };
-    for closed in [sphere(3000, 3), torus(4000, 0.4, 3), klein_bottle(4000, 0.4, 3)] {
-        assert!(rim_of(&closed).iter().all(|&piece| piece == 0));
+fn surfaces_are_told_apart_by_loops_and_voids() {
+    for seed in 0..3 {
+        let surfaces = [
+            (sphere(3000, seed), 0, 1),
+            (torus(4000, 0.4, seed), 2, 1),
+            (klein_bottle(4000, 0.4, seed), 2, 1),
+            (tube(2000, 3.0, seed), 1, 0),
+            (moebius(2000, 0.5, seed), 1, 0),
+            (annulus(3000, 0.4, seed), 1, 0),
+            (annulus(3000, 0.0, seed), 0, 0),
+        ];
+        for (which, (x, loops, voids)) in surfaces.iter().enumerate() {
+            assert_eq!(shape_of(x), Some(Shape { loops: *loops, voids: *voids }), "{which}, seed {seed}");
+        }
     }
-    let (ring, disc) = (annulus(3000, 0.4, 3), annulus(3000, 0.0, 3));
-    for (x, expected) in [(&ring, 1), (&disc, 0)] {
-        let rim = rim_of(x);
-        assert!(rim.iter().any(|&piece| piece > 0));
-        let inside = |i: usize| (x[[i, 0]].hypot(x[[i, 1]]) - 0.7).abs() < 0.2;
-        let marked: Vec<usize> = (0..3000).filter(|&i| rim[i] > 0).collect();
-        let strays = marked.iter().filter(|&&i| expected == 1 && inside(i)).count();
-        assert!(20 * strays < marked.len(), "{strays} of {}", marked.len());
-        let flat = x.select(Axis(1), &[0, 1]);
-        let h = spacing(&points(x), &nearest(x, 10), &Unmonitored).unwrap();
-        assert_eq!(holes(&points(&flat), h, &rim, &Unmonitored).unwrap(), Some(expected));
-        let nowhere = vec![0; 3000];
-        assert_eq!(holes(&points(&flat), h, &nowhere, &Unmonitored).unwrap(), Some(0));
+}
+
+#[test]
+fn a_thinned_graph_has_the_same_shape() {
+    // above twice 10,000 points
+    assert_eq!(shape_of(&torus(25_000, 0.4, 1)), Some(Shape { loops: 2, voids: 1 }));
+    assert_eq!(shape_of(&annulus(25_000, 0.4, 1)), Some(Shape { loops: 1, voids: 0 }));
+}
+
+#[test]
+fn some_shapes_are_not_told() {
+    assert_eq!(shape_of(&gaussian(60, 2, 1)), None, "too few points");
+    assert_eq!(shape_of(&gaussian(3000, 8, 1)), None, "too many dimensions");
+    let two = ndarray::concatenate(Axis(0), &[sphere(500, 1).view(), (sphere(500, 2) + 9.0).view()]).unwrap();
+    assert_eq!(shape_of(&two), None, "two pieces");
+}
+
+/// The rank of a matrix modulo two, given by the rows of its ones.
+fn rank_modulo_two(rows: Vec<Vec<bool>>) -> usize {
+    let mut kept: Vec<Vec<bool>> = vec![];
+    for mut row in rows {
+        for other in &kept {
+            let lead = other.iter().position(|&one| one).unwrap();
+            if row[lead] {
+                row.iter_mut().zip(other).for_each(|(a, b)| *a ^= *b);
+            }
+        }
+        if row.iter().any(|&one| one) {
+            kept.push(row);
+        }
     }
+    kept.len()
+}
+
+/// All sets of `p + 1` of `n` points within a scale.
+fn cells(far: &Array2<f64>, p: usize, scale: f64) -> Vec<Vec<usize>> {
+    let mut sets: Vec<Vec<usize>> = vec![vec![]];
+    for _ in 0..=p {
+        sets = sets
+            .into_iter()
+            .flat_map(|set| {
+                let from = set.last().map_or(0, |&last| last + 1);
+                (from..far.nrows()).map(move |i| [&set[..], &[i]].concat()).collect::<Vec<_>>()
+            })
+            .filter(|set| set.iter().all(|&i| set.iter().all(|&j| far[[i, j]] <= scale)))
+            .collect();
+    }
+    sets
+}
+
+/// Of every cell of one dimension more than `p` its sides, among those of `sides`.
+fn boundary(wider: &[Vec<usize>], sides: &[Vec<usize>]) -> Vec<Vec<bool>> {
+    let is_side = |side: &[usize], of: &[usize]| side.iter().all(|i| of.contains(i));
+    wider.iter().map(|cell| sides.iter().map(|side| is_side(side, cell)).collect()).collect()
+}
+
+/// The rank of H_p at scale a in H_p at scale b, dim Z_p(a) - dim (Z_p(a) and B_p(b)), by elimination.
+fn persistent_rank(far: &Array2<f64>, p: usize, a: f64, b: f64) -> usize {
+    let (small, large) = (cells(far, p, a), cells(far, p, b));
+    let cycles = small.len() - rank_modulo_two(boundary(&small, &cells(far, p - 1, a)));
+    let boundaries = boundary(&cells(far, p + 1, b), &large);
+    // boundaries that lie in the smaller complex: those that vanish outside of it
+    let outside: Vec<bool> = large.iter().map(|cell| !small.contains(cell)).collect();
+    let beyond = boundaries
+        .iter()
+        .map(|row| row.iter().zip(&outside).filter(|(_, out)| **out).map(|(&one, _)| one).collect())
+        .collect();
+    cycles - (rank_modulo_two(boundaries) - rank_modulo_two(beyond))
+}
+
+#[test]
+fn loops_and_voids_persist_as_by_elimination() {
+    for seed in 0..12 {
+        let x = if seed % 2 == 0 { gaussian(14, 2, seed) } else { sphere(16, seed) };
+        let n = x.nrows();
+        let far = Array2::from_shape_fn((n, n), |(i, j)| distance(&x.row(i).to_vec(), &x.row(j).to_vec()));
+        let flat: Vec<f64> = far.iter().copied().collect();
+        for (loops, voids) in [([0.6, 0.9], [1.1, 1.2]), ([0.9, 1.1], [1.2, 1.5]), ([1.2, 1.5], [1.3, 1.4])] {
+            let found = persistent(&flat, n, loops, voids, &Unmonitored).unwrap().unwrap();
+            assert_eq!(found.loops, persistent_rank(&far, 1, loops[0], loops[1]), "{seed}, {loops:?}");
+            assert_eq!(found.voids, persistent_rank(&far, 2, voids[0], voids[1]), "{seed}, {voids:?}");
+        }
+    }
+}
+
+#[test]
+fn what_lies_on_other_parts_is_laid_down_anew() {
+    // a strip of the plane, shown with its right third turned back upon the middle
+    let x = annulus(3000, 0.0, 4);
+    let graph = nearest(&x, 10);
+    let mut shown = x.select(Axis(1), &[0, 1]);
+    shown.column_mut(0).mapv_inplace(|v| if v > 0.4 { 0.8 - v } else { v });
+    let (y, turns) = (shown.iter().copied().collect::<Vec<_>>(), vec![0.0; 3000 * 4]);
+    with(&x, &graph, 2, |connection, atlas| {
+        let terrain = Terrain::new(connection, atlas, &Unmonitored).unwrap();
+        let identity: Vec<f64> = (0..3000).flat_map(|i| frame_of(atlas, i)).collect();
+        assert_eq!(turns.len(), identity.len());
+        let (laid, taken) = terrain.relay(&y, &identity, &Unmonitored).unwrap();
+        assert!(taken > 300, "{taken}");
+        let left = |i: usize| x[[i, 0]] < -0.4;
+        for i in (0..3000).filter(|&i| left(i)) {
+            assert_eq!(laid.y[2 * i..][..2], y[2 * i..][..2], "what lies by itself stays");
+        }
+        let (_, again) = terrain.relay(&laid.y, &identity, &Unmonitored).unwrap();
+        assert!(again < taken / 4, "{again} of {taken}");
+        let error = terrain.relay(&y[1..], &identity, &Unmonitored).unwrap_err();
+        assert!(matches!(error, Error::LengthMismatch { left_len: 5999, .. }), "{error}");
+    });
+}
+
+/// The turn that shows the tangent of a point of the plane z = 0 as it lies.
+fn frame_of(atlas: &Atlas, i: usize) -> Vec<f64> {
+    let mut basis = vec![0.0; 6];
+    atlas.tangent(i, &mut basis);
+    // y = P' x for x in the plane: O = P' restricted to it, column after column
+    (0..2).flat_map(|b| (0..2).map(move |a| (a, b))).map(|(a, b)| basis[a * 3 + b]).collect()
 }
 
 #[test]

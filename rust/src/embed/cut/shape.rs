@@ -2,9 +2,9 @@
 //!
 //! Landmarks are chosen farthest first along the graph, until no point is farther than r from one. Where two are within a
 //! scale s of each other they are joined, and triangles and tetrahedra are filled: the complex of Vietoris and Rips. What
-//! chance and noise make of it is born late or filled soon; loops that are there at s = 2 r, and voids at 3.3 r, and are
-//! not filled at 3.6 r, are those of the surface (Chazal & Oudot 2008). Counts are modulo two, where surfaces with one
-//! side have voids as well. Loops shorter than about ten r are not seen: then a hole counts for filled.
+//! chance and noise make of it is born late or filled soon; loops that are there from s = 3 r to 3.4 r, and voids from
+//! 3.3 r to 4 r, are those of the surface (Chazal & Oudot 2008). Counts are modulo two, where surfaces with one side have
+//! voids as well. Loops shorter than about ten r are not seen: then a hole counts for filled.
 //!
 //! Cost: O(n (k + log n)) for landmarks and their distances, on a thinned graph if n is large, and the reduction of a
 //! coboundary matrix whose size depends on the number of landmarks alone.
@@ -20,7 +20,7 @@ use crate::points::Points;
 
 /// At most so many landmarks, and so many points for each.
 const LANDMARKS: usize = 300;
-const POINTS: usize = 7;
+const POINTS: usize = 10;
 
 /// Fewer landmarks tell nothing.
 const FEWEST: usize = 12;
@@ -28,13 +28,12 @@ const FEWEST: usize = 12;
 /// A graph of more than twice as many points is thinned to so many.
 const THINNED: usize = 10_000;
 
-/// In units of r: by when a loop must be born, and a void, and when both must not be filled yet.
-const LOOP_BY: f64 = 2.0;
-const VOID_BY: f64 = 3.3;
-const UNFILLED: f64 = 3.6;
+/// In units of r: by when a loop must be born, and until when it must not be filled; the same for a void.
+const LOOP: [f64; 2] = [3.0, 3.4];
+const VOID: [f64; 2] = [3.3, 4.0];
 
 /// Landmarks with more others around them, on average, lie in a body of many dimensions, and no surface.
-const CROWDED: usize = 100;
+const CROWDED: usize = 150;
 
 /// Columns between two looks at the monitor.
 const LOOK: usize = 256;
@@ -56,9 +55,8 @@ pub fn shape(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result
     }
     let lengths = Lengths::new(x, graph, monitor)?.thinned(THINNED, monitor)?;
     let (landmarks, r) = farthest_first(&lengths, landmarks, monitor)?;
-    let distances = between(&lengths, &landmarks, UNFILLED * r, monitor)?;
-    let scales = [LOOP_BY * r, VOID_BY * r, UNFILLED * r];
-    persistent(&distances, landmarks.len(), scales, monitor)
+    let distances = between(&lengths, &landmarks, VOID[1] * r, monitor)?;
+    persistent(&distances, landmarks.len(), LOOP.map(|s| s * r), VOID.map(|s| s * r), monitor)
 }
 
 /// Points far from each other along the graph, and how far the farthest of all points is from them.
@@ -90,27 +88,32 @@ fn between(lengths: &Lengths, landmarks: &[u32], limit: f64, monitor: &dyn Monit
     Ok(from_each_within(lengths, landmarks, limit, STAGE, &Silent(monitor), || (), row)?.concat())
 }
 
-/// Loops born by the first scale and voids born by the second that are there at the third, of points with these
-/// distances. None where the complex would be too large.
+/// Of points with these distances the loops and voids that are born by one scale and not filled at another. None where the
+/// complex would be too large.
 pub fn persistent(
     distances: &[f64],
     n: usize,
-    scales: [f64; 3],
+    of_loops: [f64; 2],
+    of_voids: [f64; 2],
     monitor: &dyn Monitor,
 ) -> Result<Option<Shape>> {
-    let [loop_by, void_by, unfilled] = scales;
-    let Some(complex) = Complex::new(distances, n, unfilled) else { return Ok(None) };
+    let Some(complex) = Complex::new(distances, n, of_loops[1].max(of_voids[1])) else { return Ok(None) };
     let mut cleared = vec![false; n];
-    let mut born = [vec![], vec![], vec![]];
-    for (p, born) in born.iter_mut().enumerate() {
-        (*born, cleared) = complex.reduce(p, &cleared, monitor)?;
+    let mut lives = [vec![], vec![], vec![]];
+    for (p, lives) in lives.iter_mut().enumerate() {
+        (*lives, cleared) = complex.reduce(p, &cleared, monitor)?;
     }
-    let by = |p: usize, scale: f64| born[p].iter().filter(|&&at| at <= scale).count();
-    Ok(Some(Shape { loops: by(1, loop_by), voids: by(2, void_by) }))
+    let lasting = |p: usize, [by, until]: [f64; 2]| {
+        lives[p].iter().filter(|&&(born, filled)| born <= by && filled > until).count()
+    };
+    Ok(Some(Shape { loops: lasting(1, of_loops), voids: lasting(2, of_voids) }))
 }
 
 /// Corners in rising order, and the longest edge between them.
 type Cell = (f64, Vec<u32>);
+
+/// Born, and filled.
+type Life = (f64, f64);
 
 /// Vertices, edges, triangles and tetrahedra, each in the order in which they appear.
 struct Complex {
@@ -119,7 +122,9 @@ struct Complex {
 
 impl Complex {
     fn new(distances: &[f64], n: usize, limit: f64) -> Option<Complex> {
-        let far = |i: u32, j: u32| distances[i as usize * n + j as usize].max(distances[j as usize * n + i as usize]);
+        let far = |i: u32, j: u32| {
+            distances[i as usize * n + j as usize].max(distances[j as usize * n + i as usize])
+        };
         let beyond = |i: u32| (i + 1..n as u32).filter(move |&j| far(i, j) <= limit);
         let after: Vec<Vec<u32>> = (0..n as u32).map(|i| beyond(i).collect()).collect();
         if after.iter().map(Vec::len).sum::<usize>() > CROWDED * n / 2 {
@@ -149,11 +154,11 @@ impl Complex {
         coboundary
     }
 
-    /// When classes of dimension `p` were born that are there in the whole complex, and which cells of one dimension more
-    /// end a class: those begin none.
-    fn reduce(&self, p: usize, cleared: &[bool], monitor: &dyn Monitor) -> Result<(Vec<f64>, Vec<bool>)> {
+    /// When classes of dimension `p` are born and filled, infinity if never, and which cells of one dimension more fill a
+    /// class: those begin none.
+    fn reduce(&self, p: usize, cleared: &[bool], monitor: &dyn Monitor) -> Result<(Vec<Life>, Vec<bool>)> {
         let mut columns = self.coboundary(p);
-        let (mut born, mut ends) = (vec![], vec![false; self.cells[p + 1].len()]);
+        let (mut lives, mut fills) = (vec![], vec![false; self.cells[p + 1].len()]);
         let mut owner: HashMap<u32, usize> = HashMap::new();
         for at in (0..columns.len()).rev().filter(|&at| !cleared[at]) {
             if at.is_multiple_of(LOOK) {
@@ -163,16 +168,16 @@ impl Complex {
             while let Some(&other) = column.first().and_then(|lowest| owner.get(lowest)) {
                 column = sum(&column, &columns[other]);
             }
-            match column.first() {
-                Some(&lowest) => {
-                    ends[lowest as usize] = true;
-                    owner.insert(lowest, at);
-                }
-                None => born.push(self.cells[p][at].0),
+            let mut filled = f64::INFINITY;
+            if let Some(&lowest) = column.first() {
+                fills[lowest as usize] = true;
+                owner.insert(lowest, at);
+                filled = self.cells[p + 1][lowest as usize].0;
             }
+            lives.push((self.cells[p][at].0, filled));
             columns[at] = column;
         }
-        Ok((born, ends))
+        Ok((lives, fills))
     }
 }
 

@@ -38,7 +38,7 @@ const LOOKED_AT: usize = 3;
 
 /// Points from which distances tell which point is central, and how many roots are tried.
 const LANDMARKS: usize = 4;
-const ROOTS: usize = 3;
+const ROOTS: usize = 8;
 
 /// Pieces of fewer points have one root.
 const SMALL: usize = 50;
@@ -84,7 +84,7 @@ impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
         self.spacing
     }
 
-    /// Lays every component down, from the root of a few that tears the fewest pairs by more than `tau`.
+    /// Lays every component down, from the root of several that tears the fewest pairs by more than `tau`.
     pub fn unroll(&self, tau: f64, monitor: &dyn Monitor) -> Result<Unrolled> {
         let labels = self.connection.graph().components();
         let roots = self.roots(&labels, monitor)?;
@@ -172,14 +172,17 @@ impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
         Unrolled { y, forced: forced.sum(), roots }
     }
 
+    /// How many edges of each component are torn. Those of points that no side took are.
     fn torn_in_each(&self, labels: &[u32], count: usize, laid: &Laid, tau: f64) -> Vec<usize> {
         let d = self.connection.n_components();
-        let mut torn = vec![0; count];
+        let (mut torn, mut forced) = (vec![0; count], vec![false; labels.len()]);
+        laid.forced.iter().for_each(|&i| forced[i as usize] = true);
         for i in 0..labels.len() {
             for edge in self.connection.edges(i) {
                 let j = self.connection.end(edge);
                 let apart = distance(&laid.y[i * d..][..d], &laid.y[j * d..][..d]);
-                torn[labels[i] as usize] += usize::from(apart > tau * self.length(edge).max(self.spacing));
+                let is_torn = forced[i] || forced[j] || apart > tau * self.length(edge).max(self.spacing);
+                torn[labels[i] as usize] += usize::from(is_torn);
             }
         }
         torn

@@ -12,17 +12,20 @@
 //! each thread.
 
 mod order;
+mod product;
 mod ranks;
 
 pub use ranks::ranks;
 
 use self::order::{Ball, arranged};
+use self::product::{Packed, Products};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, LinalgScalar};
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::error::Result;
@@ -302,16 +305,21 @@ fn propose(frame: &Frame, order: &[u32], k: usize, monitor: &dyn Monitor) -> Res
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     // one after the other, whichever thread is free: lists are short of their final reach after the first
     (0..rayon::current_num_threads()).into_par_iter().try_for_each(|_| -> Result<()> {
+        let (mut left, mut right, mut products) = (Packed::default(), Packed::default(), Products::default());
+        let mut loaded = usize::MAX;
         while let Some(&(gap, a, b)) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
             monitor.check()?;
             if gap == 0.0 || gap * gap <= farthest(a).max(farthest(b)) {
-                let left = frame.block::<f32>(frame.asking(), asking(a));
+                if loaded != a {
+                    left.load(frame, frame.asking(), &asking(a));
+                    loaded = a;
+                }
                 if own && a == b {
-                    let products = multiply(&left, &left);
+                    products.multiply(&left, &left);
                     offer_tile(&left, &left, &products, &mut lock(&shelves[a]), None);
                 } else {
-                    let right = frame.block::<f32>(&frame.points, asked(b));
-                    let products = multiply(&left, &right);
+                    right.load(frame, &frame.points, &asked(b));
+                    products.multiply(&left, &right);
                     // always the lower block first: no two threads can wait for each other
                     let mut first = lock(&shelves[a]);
                     let mut second = own.then(|| lock(&shelves[b]));
@@ -355,33 +363,50 @@ fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
 
 /// Offers a tile of products to the points of its rows, and to those of its columns if they are others.
 fn offer_tile(
-    left: &Block<f32>,
-    right: &Block<f32>,
-    products: &Array2<f32>,
+    left: &Packed,
+    right: &Packed,
+    products: &Products,
     rows: &mut Shelf,
-    mut columns: Option<&mut Shelf>,
+    columns: Option<&mut Shelf>,
 ) {
-    const LANES: usize = 16;
-    for (i, products) in products.outer_iter().enumerate() {
-        let Some(products) = products.to_slice() else { continue }; // standard layout: always a slice
-        for (c, chunk) in products.chunks(LANES).enumerate() {
-            let start = c * LANES;
-            let norms = &right.norms[start..start + chunk.len()];
-            if reaches(chunk, norms, rows.threshold[i]) {
-                for (o, (&product, &norm)) in chunk.iter().zip(norms).enumerate() {
-                    let computed = norm - 2.0 * product;
-                    if computed <= rows.threshold[i] {
-                        rows.offer(i, computed, right.ids[start + o]);
+    Arch::new().dispatch(Offer { left, right, products, rows, columns });
+}
+
+struct Offer<'a> {
+    left: &'a Packed,
+    right: &'a Packed,
+    products: &'a Products,
+    rows: &'a mut Shelf,
+    columns: Option<&'a mut Shelf>,
+}
+
+impl WithSimd for Offer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        const LANES: usize = 16;
+        let Offer { left, right, products, rows, mut columns } = self;
+        for i in 0..left.ids.len() {
+            for (c, chunk) in products.row(i).chunks(LANES).enumerate() {
+                let start = c * LANES;
+                let norms = &right.norms[start..start + chunk.len()];
+                if reaches(chunk, norms, rows.threshold[i]) {
+                    for (o, (&product, &norm)) in chunk.iter().zip(norms).enumerate() {
+                        let computed = norm - 2.0 * product;
+                        if computed <= rows.threshold[i] {
+                            rows.offer(i, computed, right.ids[start + o]);
+                        }
                     }
                 }
-            }
-            let Some(columns) = columns.as_deref_mut() else { continue };
-            let norm = left.norms[i];
-            if any_reaches(chunk, norm, &columns.threshold[start..start + chunk.len()]) {
-                for (o, &product) in chunk.iter().enumerate() {
-                    let computed = norm - 2.0 * product;
-                    if computed <= columns.threshold[start + o] {
-                        columns.offer(start + o, computed, left.ids[i]);
+                let Some(columns) = columns.as_deref_mut() else { continue };
+                let norm = left.norms[i];
+                if any_reaches(chunk, norm, &columns.threshold[start..start + chunk.len()]) {
+                    for (o, &product) in chunk.iter().enumerate() {
+                        let computed = norm - 2.0 * product;
+                        if computed <= columns.threshold[start + o] {
+                            columns.offer(start + o, computed, left.ids[i]);
+                        }
                     }
                 }
             }
@@ -390,13 +415,13 @@ fn offer_tile(
 }
 
 /// Whether any point with these norms and products comes within `threshold`. No early exit: it vectorises.
-#[inline]
+#[inline(always)]
 fn reaches(products: &[f32], norms: &[f32], threshold: f32) -> bool {
     products.iter().zip(norms).fold(false, |any, (&p, &norm)| any | (norm - 2.0 * p <= threshold))
 }
 
 /// The same with one norm and many thresholds.
-#[inline]
+#[inline(always)]
 fn any_reaches(products: &[f32], norm: f32, thresholds: &[f32]) -> bool {
     products.iter().zip(thresholds).fold(false, |any, (&p, &t)| any | (norm - 2.0 * p <= t))
 }
