@@ -181,7 +181,7 @@ def names(options):
 def shapes(options):
     print(f"\nLoops and voids: right of {options.shapes} samples of the same kind\n")
     found = (
-        (name, n, sd, _core.shape(x, ub.neighborhoods(x, K)._graph, 0))
+        (name, n, sd, _core.shape(x, ub.neighborhoods(x, K)._graph, 2, 0))
         for name, x, n, sd in samples(options.shapes, 9)
     )
     count_right((name, told == EXPECTED[name][3], n, f"{sd:.3f}", told) for name, n, sd, told in found)
@@ -215,11 +215,28 @@ def large(_):
     print(f"\nmost memory of the process, data included: {peak:.2f} GB")
 
 
-def dimensions(_):
+def dimensions(options):
     print("\nCurves and bodies\n")
     head(*COLUMNS)
     report("circle", surfaces.circle(2_000), n_components=1)
     report("3-torus", surfaces.flat_torus(20_000, d=3), n_components=3)
+    if options.coil:
+        coil(np.load(options.coil))
+
+
+def coil(data):
+    """Say how many objects, each photographed on a turntable, are laid along a line that was a circle."""
+    objects = np.unique(data["labels"])
+    models = [fit_ring(data["X"][data["labels"] == label].astype(float)) for label in objects]
+    closed = sum(model.surface_ == "closed: looks like a circle" for model in models)
+    cut = sum(len(model.cut_pairs_) > 0 for model in models)
+    print(f"\nof {len(objects)} objects on a turntable {closed} are called a circle, {cut} are cut", flush=True)
+
+
+def fit_ring(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return PSA(n_components=1, n_neighbors=4).fit(x)
 
 
 PARTS = {
@@ -242,6 +259,7 @@ def main():
     )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], help="which; all quick ones")
     parser.add_argument("--bunny", metavar="FILE", help="an .npz with an array X")
+    parser.add_argument("--coil", metavar="FILE", help="an .npz with arrays X and labels")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--names", type=int, default=200)
     parser.add_argument("--shapes", type=int, default=1050)

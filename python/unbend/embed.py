@@ -486,7 +486,7 @@ class _Embedding(_OnGraph):
         if self.cut is False:
             return None, whole
         before = faithfulness(x, embedding, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
-        needed = self.cut is True or self._folded(before)
+        needed = self.cut is True or self._folded(before) or self._is_bent_ring(x, before)
         if not needed and before.r_n <= SUSPICIOUS * before.lower_bound + 1e-3:
             return None, whole
         if not self._has_memory_to_cut(x):
@@ -497,7 +497,7 @@ class _Embedding(_OnGraph):
             if not opened.torn.any():
                 return None, whole
             self.orientable_ = not self._is_one_sided(x, sheets.tangents)
-            if self.cut == "auto" and self.orientable_ and not self._has_voids(x):
+            if self.cut == "auto" and self.orientable_ and not self._is_closed(x):
                 closed = self._closed_again(x, sheets, opened)
                 if closed is not None:
                     return None, closed
@@ -516,10 +516,14 @@ class _Embedding(_OnGraph):
         one_sided: bool = tangents.tree(x, self.neighborhoods_._graph)["one_sided"]
         return one_sided
 
-    def _has_voids(self, x: Matrix) -> bool:
+    def _is_closed(self, x: Matrix) -> bool:
         """Return whether the data close on themselves on all sides."""
         self._shape = self._find_shape(x)
-        return self._shape is not None and self._shape[1] > 0
+        return self._shape is not None and self._shape[self.n_components > 1] > 0
+
+    def _is_bent_ring(self, x: Matrix, m: Faithfulness) -> bool:
+        """Return whether the data are a closed curve: bent as pictures' curves are, R_N cannot tell it."""
+        return self.n_components == 1 and m.overlap > OVERLAPPING and self._is_closed(x)
 
     def _closed_again(self, x: Matrix, sheets: Sheets, opened: Opened) -> Opened | None:
         """Return a sheet without its cut, if it lies flat without: what was torn may be strain."""
@@ -566,7 +570,7 @@ class _Embedding(_OnGraph):
         return without(self.neighborhoods_, self.cut_pairs_)[0]
 
     def _find_shape(self, x: Matrix) -> tuple[int, int] | None:
-        return _core.shape(x, self.neighborhoods_._graph, thread_count(self.n_jobs))
+        return _core.shape(x, self.neighborhoods_._graph, self.n_components, thread_count(self.n_jobs))
 
     @property
     def _surface(self) -> Surface:

@@ -248,7 +248,7 @@ fn the_sides_of_a_seam_run_beside_each_other() {
 }
 
 fn shape_of(x: &Array2<f64>) -> Option<Shape> {
-    shape(&points(x), &nearest(x, 10), &Unmonitored).unwrap()
+    shape(&points(x), &nearest(x, 10), 2, &Unmonitored).unwrap()
 }
 
 #[test]

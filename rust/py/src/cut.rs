@@ -145,10 +145,11 @@ pub fn shape(
     py: Python<'_>,
     x: Matrix<'_>,
     graph: Graph<'_>,
+    d: usize,
     n_jobs: usize,
 ) -> PyResult<Option<(usize, usize)>> {
     let (x, graph) = (x.values(), graph.neighborhoods()?);
-    let found = run(py, n_jobs, |m: &dyn Monitor| cut::shape(&points("X", x, m)?, &graph, m))?;
+    let found = run(py, n_jobs, |m: &dyn Monitor| cut::shape(&points("X", x, m)?, &graph, d, m))?;
     Ok(found.map(|shape| (shape.loops, shape.voids)))
 }
 

@@ -18,12 +18,13 @@ use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::{Lengths, Tree, from_each_within};
 use crate::points::Points;
 
-/// At most so many landmarks, and so many points for each.
+/// At most so many landmarks, and so many points for each: with fewer points gaps between them are holes.
 const LANDMARKS: usize = 300;
 const POINTS: usize = 10;
 
-/// Fewer landmarks tell nothing.
+/// Fewer landmarks tell nothing; and so many tell whether a curve is closed.
 const FEWEST: usize = 12;
+const ON_CURVE: usize = 24;
 
 /// A graph of more than twice as many points is thinned to so many.
 const THINNED: usize = 10_000;
@@ -47,9 +48,10 @@ pub struct Shape {
     pub voids: usize,
 }
 
-/// Finds the shape; none where there are few points, several components, or too many dimensions.
-pub fn shape(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Option<Shape>> {
-    let landmarks = LANDMARKS.min(x.len() / POINTS);
+/// Finds the shape of data of dimension `d`; none where there are few points, several components, or too many dimensions.
+pub fn shape(x: &Points, graph: &Neighborhoods, d: usize, monitor: &dyn Monitor) -> Result<Option<Shape>> {
+    let least = if d == 1 { ON_CURVE.min(x.len()) } else { 0 };
+    let landmarks = LANDMARKS.min(x.len() / POINTS).max(least);
     if landmarks < FEWEST || graph.components().iter().any(|&label| label > 0) {
         return Ok(None);
     }
