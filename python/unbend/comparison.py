@@ -250,8 +250,8 @@ def compare(
     X : array-like of shape (n, q)
         The data.
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
-        The embeddings, from any tools; those of a sequence are called "1", "2" and so on. Names that are not
-        text become text.
+        The embeddings, from any tools, or fitted estimators; those of a sequence are called "1", "2" and so
+        on. Names that are not text become text.
     measures, n_neighbors
         As for :func:`quality`.
     by : str, default "r_c"
@@ -275,7 +275,7 @@ def compare(
     given = named(embeddings)
     survey = Survey.of(
         X,
-        given,
+        clouds(given),
         measures,
         n_neighbors,
         merits=[by],
@@ -315,3 +315,8 @@ def named(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if not found:
         raise ValueError("embeddings is empty: at least 1 is needed")
     return found
+
+
+def clouds(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays that embeddings are, or that fitted estimators among them hold."""
+    return {name: getattr(y, "embedding_", y) for name, y in named.items()}

@@ -34,8 +34,19 @@ def run(options: argparse.Namespace) -> None:
 
 
 def embeddings(x: Any, options: argparse.Namespace) -> dict[str, Any]:
-    """Read the embeddings, by what sets their names apart."""
-    return {name: belonging(x, file, options) for name, file in _named(options.Y).items()}
+    """Read the embeddings, by what sets their names apart: arrays, and what unbend embed --save wrote."""
+    return {name: _embedding(x, file, options) for name, file in _named(options.Y).items()}
+
+
+def _embedding(x: Any, file: str, options: argparse.Namespace) -> Any:
+    from ..models import is_model, load
+
+    if not is_model(file):
+        return belonging(x, file, options)
+    model = load(file)
+    if len(model.embedding_) != len(x):
+        raise UsageError(f"{options.X} has {len(x)} rows, but the model {file} has {len(model.embedding_)}")
+    return model
 
 
 def measures(options: argparse.Namespace) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..measures import MEASURES
+from ..seams import seams_of
 from .canvas import (
     CLIP,
     FAINT,
@@ -22,7 +23,7 @@ from .canvas import (
     frame,
     pyplot,
 )
-from .sides import draw_seams, seams_of
+from .sides import draw_seams
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

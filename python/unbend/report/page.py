@@ -23,6 +23,7 @@ from ..measures import FAMILIES, MEASURES, Measure, Value
 from ..quality import Quality
 from ..survey import Survey
 from .scene import Shown
+from .sides import draw_sides
 
 __all__ = ["import_bokeh", "write"]
 
@@ -251,6 +252,9 @@ def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> A
     above: dict[str, Any] = {"source": near, "level": "overlay", "line_color": MARK}
     picture.segment(a + "0", a + "1", b + "0", b + "1", line_alpha=0.6, **above)
     picture.scatter(b + "0", b + "1", size=9, fill_color=None, line_width=2, **above)
+    sides = shown.sides[place]
+    if sides is not None:
+        draw_sides(picture, place, sides, CATEGORIES, _size(len(shown.near)))
     return picture
 
 

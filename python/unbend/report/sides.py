@@ -1,0 +1,100 @@
+"""The two sides of a cut on the page: every seam in one colour on both, with arrows and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cut import Seam
+from ..seams import runs_of
+
+__all__ = ["Sides", "draw_sides"]
+
+Array = npt.NDArray[Any]
+
+NUMBERED = 12
+"""So many seams have arrows and numbers, the longest."""
+
+LENGTH, ASIDE, BEYOND = 0.08, 0.02, 0.045
+"""Of an arrow, its distance from the seam, and that of the number: in shares of the size of the picture."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is drawn of the seams of one embedding.
+
+    Attributes
+    ----------
+    dots : mapping of str to array
+        The points on both sides: their coordinates "x0", "x1", ..., and the number of their seam.
+    arrows : mapping of str to array
+        Two for each seam: for any two axes "01", ... their ends and the place of the number, the number of
+        their seam, and whether the surface comes through reflected.
+    """
+
+    dots: Mapping[str, Array]
+    arrows: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, y: Array, seams: Sequence[Seam]) -> Sides:
+        """Find what is to be drawn; a line has a second coordinate that is 0."""
+        y = np.asarray(y, dtype=np.float64)
+        y = y if y.shape[1] > 1 else np.column_stack([y, np.zeros(len(y))])
+        sides = [np.concatenate([seam.points, seam.partners]) for seam in seams]
+        drawn = np.concatenate(sides)
+        dots = {f"x{axis}": y[drawn, axis].astype(np.float32) for axis in range(y.shape[1])}
+        dots["seam"] = np.repeat(np.arange(len(seams)), [len(side) for side in sides])
+        numbered = seams[:NUMBERED]
+        arrows: dict[str, Array] = {"seam": np.repeat(np.arange(len(numbered)), 2)}
+        arrows["reversed"] = np.repeat([seam.reversed for seam in numbered], 2)
+        for pair in combinations(range(y.shape[1]), 2):
+            arrows |= _arrows(y[:, list(pair)], numbered, "{}{}".format(*pair))
+        return cls(dots, arrows)
+
+
+def _arrows(shown: Array, seams: Sequence[Seam], pair: str) -> dict[str, Array]:
+    """Return where arrows begin and end, and where numbers are, along two axes."""
+    size = float(np.linalg.norm(np.ptp(shown, axis=0)))
+    middle, along, aside = (
+        np.array(part) for part in zip(*(run for seam in seams for run in runs_of(shown, seam)), strict=True)
+    )
+    beside, half = middle + ASIDE * size * aside, LENGTH / 2 * size * along
+    places = {"a": beside - half, "b": beside + half, "n": middle + BEYOND * size * aside}
+    return {f"{end}{pair}_{axis}": held[:, axis] for end, held in places.items() for axis in (0, 1)}
+
+
+def draw_sides(picture: Any, place: int, sides: Sides, colours: Sequence[str], size: float) -> None:
+    """Draw them above the points, on a layer of their own."""
+    from bokeh.models import ColumnDataSource
+    from bokeh.models.annotations.arrows import Arrow, NormalHead
+
+    def source(held: Mapping[str, Array]) -> Any:
+        shade = [colours[number % len(colours)] for number in held["seam"]]
+        number = [str(number + 1) for number in held["seam"]]
+        return ColumnDataSource(data={**held, "colour": shade, "number": number})
+
+    dots = {"source": source(sides.dots), "fill_color": "colour", "line_color": None, "level": "overlay"}
+    picture.scatter("x0", "x1", size=size + 2, name=f"sides{place}", **dots)
+    for reflected in (False, True):
+        chosen = sides.arrows["reversed"] == reflected
+        if not chosen.any():
+            continue
+        held = source({name: column[chosen] for name, column in sides.arrows.items()})
+        ends = dict(zip(("x_start", "y_start", "x_end", "y_end"), _fields("a") + _fields("b"), strict=True))
+        inside: dict[str, Any] = {"fill_color": "#ffffff"} if reflected else {"fill_color": "colour"}
+        head = NormalHead(size=12, line_color="colour", line_width=2, **inside)
+        looks: dict[str, Any] = {"line_color": "colour", "line_width": 2.5, "level": "overlay"}
+        name = f"arrows{place}{'-reflected' if reflected else ''}"
+        picture.add_layout(Arrow(source=held, end=head, name=name, **ends, **looks))
+    text: dict[str, Any] = {"text_align": "center", "text_baseline": "middle", "text_font_style": "bold"}
+    text |= {"source": source(sides.arrows), "text_color": "#777777", "level": "overlay"}
+    picture.text(*_fields("n"), "number", name=f"numbers{place}", **text)
+
+
+def _fields(end: str) -> tuple[str, str]:
+    return f"{end}01_0", f"{end}01_1"
