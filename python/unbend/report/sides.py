@@ -70,31 +70,34 @@ def _arrows(shown: Array, seams: Sequence[Seam], pair: str) -> dict[str, Array]:
 
 def draw_sides(picture: Any, place: int, sides: Sides, colours: Sequence[str], size: float) -> None:
     """Draw them above the points, on a layer of their own."""
-    from bokeh.models import ColumnDataSource
-    from bokeh.models.annotations.arrows import Arrow, NormalHead
-
-    def source(held: Mapping[str, Array]) -> Any:
-        shade = [colours[number % len(colours)] for number in held["seam"]]
-        number = [str(number + 1) for number in held["seam"]]
-        return ColumnDataSource(data={**held, "colour": shade, "number": number})
-
-    dots = {"source": source(sides.dots), "fill_color": "colour", "line_color": None, "level": "overlay"}
-    picture.scatter("x0", "x1", size=size + 2, name=f"sides{place}", **dots)
+    dots, arrows = _source(sides.dots, colours), _source(sides.arrows, colours)
+    over: dict[str, Any] = {"level": "overlay"}
+    looks = {"fill_color": "colour", "line_color": None, "name": f"sides{place}", **over}
+    picture.scatter("x0", "x1", source=dots, size=size + 2, **looks)
     for reflected in (False, True):
         chosen = sides.arrows["reversed"] == reflected
-        if not chosen.any():
-            continue
-        held = source({name: column[chosen] for name, column in sides.arrows.items()})
-        ends = dict(zip(("x_start", "y_start", "x_end", "y_end"), _fields("a") + _fields("b"), strict=True))
-        inside: dict[str, Any] = {"fill_color": "#ffffff"} if reflected else {"fill_color": "colour"}
-        head = NormalHead(size=12, line_color="colour", line_width=2, **inside)
-        looks: dict[str, Any] = {"line_color": "colour", "line_width": 2.5, "level": "overlay"}
-        name = f"arrows{place}{'-reflected' if reflected else ''}"
-        picture.add_layout(Arrow(source=held, end=head, name=name, **ends, **looks))
+        if chosen.any():
+            held = _source({name: column[chosen] for name, column in sides.arrows.items()}, colours)
+            name = f"arrows{place}{'-reflected' if reflected else ''}"
+            picture.add_layout(_pointing(held, reflected, name=name, **over))
     text: dict[str, Any] = {"text_align": "center", "text_baseline": "middle", "text_font_style": "bold"}
-    text |= {"source": source(sides.arrows), "text_color": "#777777", "level": "overlay"}
-    picture.text(*_fields("n"), "number", name=f"numbers{place}", **text)
+    text |= {"text_color": "#777777", "name": f"numbers{place}", **over}
+    picture.text("n01_0", "n01_1", "number", source=arrows, **text)
 
 
-def _fields(end: str) -> tuple[str, str]:
-    return f"{end}01_0", f"{end}01_1"
+def _source(held: Mapping[str, Array], colours: Sequence[str]) -> Any:
+    from bokeh.models import ColumnDataSource
+
+    shade = [colours[number % len(colours)] for number in held["seam"]]
+    number = [str(number + 1) for number in held["seam"]]
+    return ColumnDataSource(data={**held, "colour": shade, "number": number})
+
+
+def _pointing(source: Any, reflected: bool, **looks: Any) -> Any:
+    from bokeh.models.annotations.arrows import Arrow, NormalHead
+
+    ends: dict[str, Any] = {"x_start": "a01_0", "y_start": "a01_1", "x_end": "b01_0", "y_end": "b01_1"}
+    inside: dict[str, Any] = {"fill_color": "#ffffff" if reflected else "colour"}
+    head = NormalHead(size=12, line_color="colour", line_width=2, **inside)
+    line: dict[str, Any] = {"line_color": "colour", "line_width": 2.5}
+    return Arrow(source=source, end=head, **ends, **line, **looks)
