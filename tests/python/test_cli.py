@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -830,6 +831,25 @@ def test_progress_in_a_terminal(folder, tmp_path):
     assert "R_N" in out
     for stage in ("neighbours", "greedy", "refine", "faithfulness"):
         assert f"\r  {stage} " in shown
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals are POSIX")
+def test_comparing_says_how_far_it_is(folder):
+    import pty
+
+    np.savez(folder / "wide.npz", X=np.random.default_rng(0).normal(size=(2500, 9)), a=np.eye(2500, 2), b=np.eye(2500, 3))
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "unbend", "compare", "wide.npz:X", "wide.npz:a", "wide.npz:b"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    process.communicate(timeout=60)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert process.returncode == 0
+    shares = [int(share) for share in re.findall(r"\r  measures +(\d+) %", shown)]
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    assert shares[-1] == 75
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")

@@ -16,20 +16,19 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from ..comparison import compare
     from ..files import read_points
-    from ..progress import Watch
 
     x = read_points(options.X)
     coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
-    with Watch(sys.stderr.isatty()).stage("measures"):
-        found = compare(
-            x,
-            embeddings(x, options),
-            measures(options),
-            options.neighbors,
-            by=options.by,
-            coordinates=coordinates,
-            **sampling(options),
-        )
+    found = compare(
+        x,
+        embeddings(x, options),
+        measures(options),
+        options.neighbors,
+        by=options.by,
+        coordinates=coordinates,
+        **sampling(options),
+        verbose=int(sys.stderr.isatty()),
+    )
     show(found, options)
 
 
@@ -63,7 +62,7 @@ def _named(files: list[str]) -> dict[str, str]:
 
 
 def _stem(file: str) -> str:
-    from ..files import split_key
+    from ..files import KEYED, split_key
 
     path, name = split_key(file)
-    return name or path.stem
+    return name if name and path.suffix.lower() in KEYED else path.stem

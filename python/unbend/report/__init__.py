@@ -172,8 +172,7 @@ def report(
         )
     settings |= {"measures": measures, "by": by, "random_state": seed}
     settings |= {"n_neighbors": survey.graph.n_neighbors} if radius is None else {"radius": radius}
-    with watch.stage("measures"):
-        found = ordered(survey, by)
+    found = ordered(survey, by, watch)
     with watch.stage("page"):
         page = scene.shown(survey, found)
         called = title or "Embeddings compared"
