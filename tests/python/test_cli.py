@@ -837,7 +837,8 @@ def test_progress_in_a_terminal(folder, tmp_path):
 def test_comparing_says_how_far_it_is(folder):
     import pty
 
-    np.savez(folder / "wide.npz", X=np.random.default_rng(0).normal(size=(2500, 9)), a=np.eye(2500, 2), b=np.eye(2500, 3))
+    x = np.random.default_rng(0).normal(size=(2500, 9))
+    np.savez(folder / "wide.npz", X=x, a=x[:, :2], b=x[:, :3])
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "unbend", "compare", "wide.npz:X", "wide.npz:a", "wide.npz:b"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, text=True)
