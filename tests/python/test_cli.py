@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import main
-from unbend.cli.arguments import COMMANDS
+from unbend.cli.arguments import COMMANDS, parser
 from unbend.measures import finite
 
 COUNT = 1500
@@ -733,6 +734,10 @@ def test_help(run, monkeypatch, command):
     assert "\n  unbend " in out[out.index("example") :]
     assert max(map(len, out.splitlines())) <= 80
     assert command == [] or "--json" in out
+    examples = re.findall(r"^  (unbend .*)$", out, re.MULTILINE)
+    for example in examples:
+        parser().parse_args(shlex.split(example)[1:])
+    assert examples
 
 
 def test_version(run):
