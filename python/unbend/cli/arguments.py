@@ -162,8 +162,8 @@ examples:
   unbend report faces.npz flat.npy -o faces.html --image-shape 28,20
   unbend report scan.npy scan.unbend umap.npy -o scan.html
 
-labels are an array in an .npy or .npz, a column as cells.csv:kind, or a text file
-with one on each line.
+labels are an array in an .npy or .npz, a column of a table as cells.csv:kind,
+or a text file with one on each line.
 --json prints what compare does, and the path of the page.
 
 {_EXIT_CODES}"""
