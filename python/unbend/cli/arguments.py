@@ -184,8 +184,8 @@ examples:
 
 6:30:2 is 6, 8, ..., 30; both ends belong to it. methods: gp, psa, isomap, and
 rectified lle, mlle, ltsa, hlle, lem, dfm. Ctrl-C ends the sweep and prints what
-there is by then. --json prints one object: all embeddings with their numbers,
-the neighbourhoods, the dimension, the rule and what it chose.
+there is by then, with exit code 130. --json prints one object: all embeddings
+with their numbers, the neighbourhoods, the dimension, the rule, what it chose.
 
 {_EXIT_CODES}"""
 

@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> None:
             f"\nunbend embed {options.X} -o Y.npy --method {best.method} -k {best.n_neighbors} "
             f"-d {best.n_components} --seed {options.seed}"
         )
+    if not found.complete:
+        raise KeyboardInterrupt  # what there is was shown: the exit code says that it is not all
 
 
 def sizes(text: str | None, name: str) -> list[int] | None:
