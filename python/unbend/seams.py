@@ -24,6 +24,9 @@ PLACES = np.linspace(0.1, 0.9, 33)
 CENTRED = 0.2
 """By how much an arrow may be less even to be nearer to the middle."""
 
+AROUND, FEWEST_AROUND = 0.03, 32
+"""On which side of a seam the sheet is say this share of all points, but so many at least."""
+
 
 def seams_of(source: Any, given: Any, n: int) -> list[Seam]:
     """Return the seams to draw: those given, or those of a fitted estimator."""
@@ -45,7 +48,7 @@ def runs_of(shown: Array, seam: Seam) -> list[Run]:
     """Return where the arrows of a seam go, on one side and on the other, in two columns of an embedding."""
     sides = [shown[side] for side in (seam.points, seam.partners)]
     along = _steadiest(sides)
-    return [_run(_part(side, along), shown.mean(axis=0)) for side in sides]
+    return [_run(_part(side, along), shown) for side in sides]
 
 
 def _steadiest(sides: list[Array]) -> float:
@@ -68,8 +71,15 @@ def _wandered(part: Array) -> float:
     return way / max(float(np.linalg.norm(part[-1] - part[0])), way / STEADY, 1e-300)
 
 
-def _run(part: Array, centre: Array) -> Run:
+def _run(part: Array, shown: Array) -> Run:
     middle, ahead = part[len(part) // 2], part[-1] - part[0]
     along = ahead / (float(np.linalg.norm(ahead)) or 1.0)
-    across, outward = np.array([-along[1], along[0]]), middle - centre
+    across, outward = np.array([-along[1], along[0]]), middle - _around(shown, middle)
     return middle, along, across if across @ outward >= 0 else -across
+
+
+def _around(shown: Array, middle: Array) -> Array:
+    """Return the mean of the points near a place: a sheet that bends is not where its centre is."""
+    count = min(len(shown), max(FEWEST_AROUND, round(AROUND * len(shown))))
+    apart = ((shown - middle) ** 2).sum(axis=1)
+    return np.asarray(shown[np.argpartition(apart, count - 1)[:count]].mean(axis=0))
