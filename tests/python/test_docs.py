@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,8 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     namespace = {"__name__": page.stem}
     for place, block in enumerate(blocks(page), 1):
         exec(compile(block, f"{called(page)}, Python block {place}", "exec"), namespace)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")  # many open figures make matplotlib warn
 
 
 COMMANDS = re.compile(r"^(?: {4}|\$ )?(unbend [a-z]+ .*?)(?:  +#.*| \|.*)?$", re.MULTILINE)
