@@ -2,7 +2,8 @@
 
     python benches/python/bench_select.py                    # dimension, 20 seeds; choices, 3 seeds
     python benches/python/bench_select.py --faces FILE       # also the faces in an .npz with an array X
-    python benches/python/bench_select.py --cost             # seconds alone, beside one fit and the scoring
+    python benches/python/bench_select.py --cost             # seconds alone, beside one fit and the scoring;
+                                                             # with --faces FILE those of a sweep of it, too
 
 Noise is normal in every column; its deviation is a share of the neighbourhood radius, the median distance to
 the 12th neighbour of the clean data. In data of more than 20 columns that would be a displacement of many
@@ -28,7 +29,7 @@ def main():
     parser.add_argument("--n", type=int, default=4000)
     parser.add_argument("--seeds", type=int, default=20, help="for the dimension")
     parser.add_argument("--choices", type=int, default=3, help="seeds for the choice of k")
-    parser.add_argument("--faces", metavar="FILE", help="an .npz whose X has three dimensions")
+    parser.add_argument("--faces", metavar="FILE", help="an .npz whose X are images, of three dimensions")
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
@@ -36,6 +37,8 @@ def main():
     print(machine(options.threads, ("unbend", "numpy", "scipy")))
     if options.cost:
         cost()
+        if options.faces:
+            of_images(np.load(options.faces)["X"].astype(float))
         return
     dimensions(options)
     choices(options)
@@ -121,8 +124,9 @@ def cost():
     x, _ = ub.datasets.swiss_roll(10_000, random_state=0)
     sizes = range(6, 25, 2)
     print("\nSwiss roll, 10,000 points, k = 6, 8, ..., 24, in units of one fit at k = 24\n")
-    row("methods", "one fit, s", "all fits", "all else", "together", "fits one by one")
-    row("---", *["--:"] * 5)
+    heads = ("methods", "one fit, s", "all fits", "all else", "together", "fits one by one")
+    row(*heads, "d", "k", "R_N over the least", "score over the least")
+    row("---", *["--:"] * 9)
     kinds = {
         "gp": ub.GreedyProcrustes(random_state=0),
         "psa": ub.ProcrustesAlignment(),
@@ -131,15 +135,29 @@ def cost():
     for name, model in kinds.items():
         model.set_params(n_neighbors=24).fit(x)
         one = min(seconds_of(lambda model=model: model.fit(x)) for _ in range(3))
-        found, whole = None, np.inf
+        found, whole, fits = None, np.inf, np.inf
         for _ in range(3):
             began = time.perf_counter()
-            found = ub.select(x, sizes, 2, {name: model}, random_state=0)
+            found = ub.select(x, sizes, methods={name: model}, random_state=0)
             whole = min(whole, time.perf_counter() - began)
-        fits = sum(c.seconds for c in found.candidates)
+            fits = min(fits, sum(c.seconds for c in found.candidates))
         fit = lambda k, model=model: model.set_params(n_neighbors=k).fit(x)  # noqa: E731
         alone = sum(seconds_of(lambda k=k, fit=fit: fit(k)) for k in sizes)
-        row(name, f"{one:.3f}", *(f"{s / one:.2f}" for s in (fits, whole - fits, whole, alone)))
+        ratios = [f"{found.best[of].value / least(found, of):.3f}" for of in ("r_n", "score")]
+        times = [f"{s / one:.2f}" for s in (fits, whole - fits, whole, alone)]
+        row(name, f"{one:.3f}", *times, found.n_components, found.n_neighbors, *ratios)
+
+
+def of_images(x):
+    began = time.perf_counter()
+    found = ub.select(x, random_state=0)
+    seconds = time.perf_counter() - began
+    chosen = f"{found.method}, k = {found.n_neighbors}, d = {found.n_components}"
+    print(f"\n{len(x):,} images of {x.shape[1]:,} pixels, all by default: {seconds:.1f} s; chosen: {chosen}")
+
+
+def least(found, of):
+    return min(c[of].value for c in found.candidates)
 
 
 def seconds_of(work):

@@ -31,21 +31,10 @@ def gallery(bunny):
 
 
 def draw(axes, name, model):
-    y, colours = model.embedding_, plt.get_cmap("tab10")
-    axes.scatter(*y.T, s=0.5, c="0.75", linewidths=0)
-    for place, seam in enumerate(model.seams_[:10]):
-        for side in (seam.points, seam.partners):
-            axes.scatter(*y[side].T, s=6, color=colours(place), linewidths=0)
-            middle, tip = y[side[len(side) // 2 - 1]], y[side[min(len(side) // 2 + 2, len(side) - 1)]]
-            axes.annotate(
-                "", tip, middle, arrowprops={"arrowstyle": "->", "color": colours(place), "lw": 1.5}
-            )
     m = model.faithfulness_
-    axes.set_title(
-        f"{name}\n{model.surface_}\nR_N {m.r_n:.4f}, bound {m.lower_bound:.4f}, torn {m.cut_share:.1%}",
-        fontsize=8,
-    )
-    axes.set_aspect("equal")
+    ub.plot.embedding(model, ax=axes, size=0.5)
+    numbers = f"R_N {m.r_n:.4f}, bound {m.lower_bound:.4f}, torn {m.cut_share:.1%}"
+    axes.set_title(f"{name}\n{model.surface_}\n{numbers}", fontsize=8)
     axes.axis("off")
 
 

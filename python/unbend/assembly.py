@@ -7,7 +7,9 @@ that hardly depends on n, each O(n k d).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -89,20 +91,51 @@ def solve(
     ValueError
         If the arrays do not belong to the graph.
     """
-    from scipy.sparse.linalg import LinearOperator, cg
-
     if sides.shape != start.shape:
         raise ValueError(f"the right-hand side has shape {sides.shape}, but the start has {start.shape}")
+    task = _System(core, graph, d)
+    with one_blas_thread():
+        return _solved(task, sides, start, tol, reduction, max_iter, _Count(ask), preconditioner)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which products of vectors run on one thread.
+
+    On several they are added up in another order, so the result would depend on how many there are. Nor would
+    it come sooner: vectors are short, and on a machine with other work threads wait for each other.
+    """
+    context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return context
+
+
+@cache
+def _blas() -> Any:
+    import scipy.linalg  # noqa: F401 - only a library that is loaded is found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _solved(
+    task: _System,
+    sides: Array,
+    start: Array,
+    tol: float,
+    reduction: float,
+    max_iter: int,
+    count: _Count,
+    preconditioner: Callable[[Array], Array] | None,
+) -> Solution:
+    from scipy.sparse.linalg import LinearOperator, cg
+
     size = float(np.linalg.norm(sides))
     if size == 0:
         size = 1.0  # then what is asked for is a residual of tol
-    task = _System(core, graph, d)
     first = task.centred(task.missing(sides, start))  # what it lacks of that is rounding
     missing = float(np.linalg.norm(first))
     if max_iter < 1 or missing <= tol * size:
         return _solution(start.copy(), first, size, tol, 0)
     precondition = preconditioner or task.multigrid()
-    count = _Count(ask)
     square = (len(sides), len(sides))
     # for the change alone, whose means are zero: those of the start stay whatever it is rounded to
     change, _ = cg(

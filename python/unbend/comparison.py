@@ -13,6 +13,7 @@ import numpy as np
 from .measures import MEASURES, Measure, Value
 from .metrics.sampling import HALF_WIDTH, NCenters, interval, standard_error
 from .neighbors import Neighborhoods
+from .progress import Watch
 from .quality import WIDTH, Quality, pandas, tables, without, wrapped
 from .survey import Survey, check_merit
 
@@ -242,6 +243,7 @@ def compare(
     n_pairs: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Comparison:
     """Measure several embeddings of the same data at the same points, and rank them.
 
@@ -250,8 +252,8 @@ def compare(
     X : array-like of shape (n, q)
         The data.
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
-        The embeddings, from any tools; those of a sequence are called "1", "2" and so on. Names that are not
-        text become text.
+        The embeddings, from any tools, or fitted estimators; those of a sequence are called "1", "2" and so
+        on. Names that are not text become text.
     measures, n_neighbors
         As for :func:`quality`.
     by : str, default "r_c"
@@ -259,6 +261,8 @@ def compare(
     radius, neighborhoods, coordinates, n_centers, half_width, n_sources, n_pairs, random_state, n_jobs
         As for :func:`quality`. Points, sources and pairs are drawn once for all embeddings, so that their
         differences are known better than their values.
+    verbose : int, default 0
+        1 shows a line for each stage on standard error.
 
     Returns
     -------
@@ -272,29 +276,31 @@ def compare(
     >>> print(found["shadow"].kind)
     folded
     """
-    given = named(embeddings)
-    survey = Survey.of(
-        X,
-        given,
-        measures,
-        n_neighbors,
-        merits=[by],
-        radius=radius,
-        neighborhoods=neighborhoods,
-        coordinates=coordinates,
-        n_centers=n_centers,
-        half_width=half_width,
-        n_sources=n_sources,
-        n_pairs=n_pairs,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    return ordered(survey, by)
+    given, watch = named(embeddings), Watch(verbose)
+    with watch.stage("neighbours"):
+        survey = Survey.of(
+            X,
+            clouds(given),
+            measures,
+            n_neighbors,
+            merits=[by],
+            radius=radius,
+            neighborhoods=neighborhoods,
+            coordinates=coordinates,
+            n_centers=n_centers,
+            half_width=half_width,
+            n_sources=n_sources,
+            n_pairs=n_pairs,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+    return ordered(survey, by, watch)
 
 
-def ordered(survey: Survey, by: str) -> Comparison:
+def ordered(survey: Survey, by: str, watch: Watch) -> Comparison:
     """Measure what the survey holds, and put the best first."""
-    found = tables(survey)
+    with watch.stage("measures"):
+        found = tables(survey, watch)
     sign = 1 if MEASURES[by].better == "lower" else -1
     order = sorted(found, key=lambda name: sign * found[name][by].value)
     return Comparison({name: found[name] for name in order}, by)
@@ -315,3 +321,8 @@ def named(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if not found:
         raise ValueError("embeddings is empty: at least 1 is needed")
     return found
+
+
+def clouds(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays that embeddings are, or that fitted estimators among them hold."""
+    return {name: getattr(y, "embedding_", y) for name, y in named.items()}

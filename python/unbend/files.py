@@ -7,10 +7,11 @@ import os
 import re
 import secrets
 import shutil
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +33,12 @@ Points = npt.NDArray[Any]
 KEYED = (".npz", ".h5ad", ".zarr")
 """What holds several arrays, of which one is chosen by its name after a colon."""
 
+TABLES = (".csv", ".tsv", ".parquet")
+"""What has columns, of which some are chosen by their names after a colon."""
+
+NAMED_IN_HINT = 6
+"""So many columns are listed in a hint."""
+
 
 class FileError(ValueError, OSError):
     """A file cannot be read as points, or must not be written. The message is one line."""
@@ -46,8 +53,10 @@ def read_points(path: str | os.PathLike[str]) -> Points:
     - ``.npz``: the array called ``X``, or the only one; ``file.npz:name`` chooses;
     - ``.csv``, ``.tsv``: numbers only. A first line without any number is a header, lines that begin with
       ``#`` are comments, and a ``.csv`` may be separated by semicolons. A first column without a name that
-      counts the rows from 0 or 1 is the index of a data frame and left out;
+      counts the rows from 0 or 1 is the index of a data frame and left out. A first line 0, 1, 2, ... above
+      numbers with fractions is the header of a data frame without names: it is passed over, with a warning;
     - ``.parquet``: numeric columns only; needs ``pip install 'unbend[parquet]'``;
+    - of these three ``file.csv:name,name`` takes some of the columns, by their names;
     - ``.h5ad``, as of AnnData: ``X_pca`` of ``obsm`` if it is there, else ``X``; ``file.h5ad:NAME`` takes
       another of ``obsm``, ``file.h5ad:X`` the data themselves; needs ``pip install 'unbend[anndata]'``;
     - ``.zarr``: the array, or of a group as for ``.npz``, or ``file.zarr:path/to/array``; what is an AnnData
@@ -97,8 +106,9 @@ def read_points(path: str | os.PathLike[str]) -> Points:
 def read_labels(path: str | os.PathLike[str], n: int) -> Points:
     r"""Read one label for each point.
 
-    From ``.npy``, or ``.npz`` as ``file.npz:name``, an array of any kind but objects; every other file is
-    text with a label on each line. If it has one line more than there are points, the first is a header.
+    From ``.npy``, or ``.npz`` as ``file.npz:name``, an array of any kind but objects; a column of a table as
+    ``file.csv:name``; every other file is text with a label on each line. If it has one line more than there
+    are points, the first is a header.
 
     Parameters
     ----------
@@ -128,9 +138,8 @@ def read_labels(path: str | os.PathLike[str], n: int) -> Points:
     """
     file, key = split_key(os.fspath(path))
     _check_readable(file)
-    reader = {".npy": _read_npy, ".npz": _read_npz}.get(file.suffix.lower())
     try:
-        held = _read_lines(file, n) if reader is None else np.asarray(reader(file, key))
+        held = _read_named(file, key, n)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -140,6 +149,15 @@ def read_labels(path: str | os.PathLike[str], n: int) -> Points:
             f"{path} holds labels of shape {held.shape}: one for each of the {n} points is needed"
         )
     return held.astype(str)
+
+
+def _read_named(file: Path, key: str | None, n: int) -> Points:
+    suffix = file.suffix.lower()
+    if suffix in (".npy", ".npz"):
+        return np.asarray((_read_npy if suffix == ".npy" else _read_npz)(file, key))
+    if key is not None and suffix in (".csv", ".tsv"):
+        return _read_column(file, key, _delimiter(file))
+    return _read_lines(file, n)
 
 
 def _read_lines(file: Path, n: int) -> Points:
@@ -236,7 +254,7 @@ def write_points(
     array([[1. , 0.1]])
     """
     check_target(path, force=force)
-    target, key = split_key(os.fspath(path))
+    target, key = split_key(os.fspath(path), KEYED)
     if target.suffix.lower() == ".h5ad":
         origin = None if source is None else split_key(os.fspath(source))[0]
         return write_atomically(
@@ -267,7 +285,7 @@ def check_target(
         a package is missing.
     """
     known = tuple((*_WRITERS, ".h5ad") if suffixes is None else suffixes)
-    path = split_key(os.fspath(path))[0] if ".h5ad" in known else Path(path)
+    path = split_key(os.fspath(path), KEYED)[0] if ".h5ad" in known else Path(path)
     if known and path.suffix.lower() not in known:
         raise FileError(f"cannot write {path}: its suffix {path.suffix!r} is none of {', '.join(known)}")
     if path.suffix.lower() == ".parquet" and known:
@@ -288,9 +306,9 @@ def _check_place(path: Path, force: bool) -> None:
         raise FileError(f"cannot write {path}: it exists already")
 
 
-def split_key(path: str) -> tuple[Path, str | None]:
+def split_key(path: str, kinds: Iterable[str] = (*KEYED, *TABLES)) -> tuple[Path, str | None]:
     """Take ``file.npz:name`` apart, unless there is a file of that name."""
-    suffixes = "|".join(map(re.escape, KEYED))
+    suffixes = "|".join(map(re.escape, kinds))
     match = re.fullmatch(rf"(.+?(?:{suffixes})):(.+)", path, flags=re.IGNORECASE | re.DOTALL)
     if match is None or os.path.exists(path):
         return Path(path), None
@@ -428,30 +446,58 @@ class _Layout:
     """Lines before the first row of numbers."""
     width: int
     names: list[str] | None
+    wanted: tuple[int, ...] | None = None
+    """The columns to read, if not all."""
 
     def cells(self, line: str) -> list[str]:
         return _cells(line, self.delimiter)
 
     def parse(self, lines: Iterable[str], skip: int = 0) -> Points:
-        return np.loadtxt(lines, delimiter=self.delimiter, skiprows=skip, ndmin=2, quotechar='"')
+        return np.loadtxt(
+            lines, delimiter=self.delimiter, skiprows=skip, ndmin=2, quotechar='"', usecols=self.wanted
+        )
 
 
-def _read_csv(file: Path, key: str | None) -> Points:
-    return _read_text(file, "," if ";" not in _first_line(file)[1] else ";")
+def _delimiter(file: Path) -> str:
+    if file.suffix.lower() == ".tsv":
+        return "\t"
+    return "," if ";" not in _first_line(file)[1] else ";"
 
 
-def _read_tsv(file: Path, key: str | None) -> Points:
-    return _read_text(file, "\t")
-
-
-def _read_text(file: Path, delimiter: str) -> Points:
+def _read_column(file: Path, key: str, delimiter: str) -> Points:
+    """Return a column as text."""
     layout = _layout(file, delimiter)
+    (place,) = _places(file, f'"{key}"', layout.names)
+    rows = [layout.cells(line) for _, line in _lines(file, after=layout.skip)]
+    return np.array([row[place].strip() if place < len(row) else "" for row in rows])
+
+
+def _read_text(file: Path, key: str | None) -> Points:
+    layout = _layout(file, _delimiter(file))
+    if key is not None:
+        layout = replace(layout, wanted=tuple(_places(file, key, layout.names)))
     try:
         with _open(file) as handle:
             table = layout.parse(handle, skip=layout.skip)
     except ValueError:
         table = _read_untidy(file, layout)
-    return table[:, 1:] if _has_index(table, layout.names) else table
+    return table[:, 1:] if key is None and _has_index(table, layout.names) else table
+
+
+def _places(file: Path, key: str, names: list[str] | None) -> Iterator[int]:
+    """Yield where the columns are that are asked for."""
+    if names is None:
+        raise FileError(f"{file} has no header: columns cannot be chosen by {key!r}")
+    known = [name.strip() for name in names]
+    for name in map(str.strip, _cells(key, ",")):
+        if name not in known:
+            raise FileError(f"{file} has no column {name!r}: it has {_listed(known)}")
+        yield known.index(name)
+
+
+def _listed(names: list[str], between: str = ", ") -> str:
+    more = len(names) - NAMED_IN_HINT
+    return between.join(names[:NAMED_IN_HINT]) + (f"{between}..." if more > 0 else "")
 
 
 def _read_untidy(file: Path, layout: _Layout) -> Points:
@@ -468,7 +514,7 @@ def _read_untidy(file: Path, layout: _Layout) -> Points:
 def _layout(file: Path, delimiter: str) -> _Layout:
     number, line = _first_line(file)
     names = _cells(line, delimiter)
-    if not _is_header(names):
+    if not _is_header(names) and not _is_numbered(file, number, names, delimiter):
         return _Layout(delimiter, number - 1, len(names), None)
     _first_line(file, after=number)
     return _Layout(delimiter, number, len(names), names)
@@ -480,6 +526,20 @@ def _is_header(cells: list[str]) -> bool:
     if not first and rest == [str(column) for column in range(len(rest))]:
         return bool(rest)
     return not any(map(_is_number, (first, *rest)))
+
+
+def _is_numbered(file: Path, number: int, cells: list[str], delimiter: str) -> bool:
+    """Return whether the first line numbers the columns of a data frame, and say what it is taken for."""
+    if len(cells) < 2 or [cell.strip() for cell in cells] != [str(column) for column in range(len(cells))]:
+        return False
+    following = next((line for _, line in _lines(file, after=number)), "")
+    if all(cell.strip().lstrip("-").isdigit() for cell in _cells(following, delimiter) or ["0"]):
+        return False
+    # Two columns: 0, 1 may well be a point.
+    header = len(cells) > 2
+    taken = "is taken for names of columns" if header else "may be names of columns, but is read as a point"
+    warnings.warn(f"{file}, line {number}: {_listed(cells)} {taken}", stacklevel=2)
+    return header
 
 
 def _has_index(table: Points, names: list[str] | None) -> bool:
@@ -495,11 +555,19 @@ def _first_fault(file: Path, layout: _Layout) -> str | None:
         cells = layout.cells(line)
         if len(cells) != layout.width:
             return f"{file}, line {number} has {_columns(len(cells))}, but the first has {layout.width}"
-        for column, cell in enumerate(cells):
+        for column in layout.wanted or range(len(cells)):
+            cell = cells[column]
             if not _is_number(cell):
                 what = f"{_shortened(cell)!r} is not a number" if cell.strip() else "the cell is empty"
-                return f"{file}, line {number}, {_column(column, layout.names)}: {what}"
+                hint = _hint(file, cells, layout.names) if cell.strip() and layout.wanted is None else ""
+                return f"{file}, line {number}, {_column(column, layout.names)}: {what}{hint}"
     return None
+
+
+def _hint(file: Path, cells: list[str], names: list[str] | None) -> str:
+    """Say how to leave out what is text, if that can be done."""
+    numeric = [name.strip() for name, cell in zip(names or (), cells, strict=False) if _is_number(cell)]
+    return f"; to read some columns, name them: {file}:{_listed(numeric, ',')}" if numeric else ""
 
 
 def _column(column: int, names: list[str] | None) -> str:
@@ -563,6 +631,8 @@ def _read_parquet(file: Path, key: str | None) -> Points:
     except pa.ArrowException as error:
         raise FileError(f"cannot read {file}: {_one_line(error)}") from error
     kept = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
+    if key is not None:
+        kept = [kept[place] for place in _places(file, key, kept)]
     return _stacked([_parquet_column(file, name, table.column(name)) for name in kept], table.num_rows)
 
 
@@ -595,8 +665,8 @@ def _one_line(error: BaseException) -> str:
 _READERS: dict[str, Callable[[Path, str | None], Points]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
+    ".csv": _read_text,
+    ".tsv": _read_text,
     ".parquet": _read_parquet,
     ".h5ad": _read_h5ad,
     ".zarr": _read_zarr,

@@ -99,6 +99,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     return _made(path, manifest, arrays)
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file holds a fitted estimator; arrays may be in zip archives as well."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return MANIFEST in archive.namelist()
+
+
 def _check_file(path: Path) -> None:
     if not path.exists():
         raise FileError(f"there is no file {path}")

@@ -7,6 +7,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .measures import FAMILIES, MEASURES, Value
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from pandas import DataFrame
+
+    from .progress import Watch
 
 __all__ = ["Quality", "quality"]
 
@@ -273,10 +276,11 @@ def quality(
     return tables(survey)["Y"]
 
 
-def tables(survey: Survey) -> dict[str, Quality]:
-    """Return the table of each embedding."""
+def tables(survey: Survey, watch: Watch | None = None) -> dict[str, Quality]:
+    """Return the table of each embedding; a watch is told how far it got."""
     (n, q), k, left_out = survey.x.shape, survey.k, survey.left_out
-    return {name: Quality(n, k, (q, one.dim), left_out, one) for name, one in survey.measure().items()}
+    found = survey.measure() if watch is None else survey.measure(partial(watch.report, "measures"))
+    return {name: Quality(n, k, (q, one.dim), left_out, one) for name, one in found.items()}
 
 
 def pandas() -> Any:

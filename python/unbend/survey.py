@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +39,14 @@ _ALONG_THE_GRAPH = {
     "geodesic_stretch": "stretch",
 }
 _RANDOM = {"residual_variance": 1.0, "spearman": 0.0, "pearson": 0.0}
+
+
+Report = Callable[[int, int], Any]
+"""Is told how many steps are done, of how many."""
+
+
+def _tell_nobody(done: int, total: int) -> None:
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,18 +141,26 @@ class Survey:
         mean = max(1, round(len(self.graph.indices) / len(self.graph)))
         return min(self.graph.n_neighbors or mean, len(self.x) - 1)
 
-    def measure(self) -> dict[str, Found]:
-        """Measure each of the embeddings, all at the same points."""
-        n = len(self.x)
+    def measure(self, report: Report = _tell_nobody) -> dict[str, Found]:
+        """Measure each of the embeddings, all at the same points, and report how far that got."""
+        n, steps = len(self.x), 2 * len(self.ys)
+
+        def each(measured: Callable[[Any], Found], before: int) -> dict[str, Found]:
+            found = {}
+            for place, name in enumerate(self.ys):
+                report(before + place, steps)
+                found[name] = measured(name)
+            return found
+
         _, found = sampled(
             n,
             "auto" if self.n_centers is None and n > EXACT else self.n_centers,
             self.half_width,
             self.seed,
-            lambda centers: {name: self._at(y, centers) for name, y in self.ys.items()},
+            lambda centers: each(lambda name: self._at(self.ys[name], centers), 0),
             lambda found: (values for one in found.values() for values in self._aims(one)),
         )
-        return {name: self._completed(y, found[name]) for name, y in self.ys.items()}
+        return each(lambda name: self._completed(self.ys[name], found[name]), len(self.ys))
 
     def _at(self, y: Any, centers: Centers) -> Found:
         options: dict[str, Any] = {"n_centers": centers, "n_jobs": self.n_jobs}

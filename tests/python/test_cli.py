@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import main
-from unbend.cli.arguments import COMMANDS
+from unbend.cli.arguments import COMMANDS, parser
 from unbend.measures import finite
 
 COUNT = 1500
@@ -732,6 +734,10 @@ def test_help(run, monkeypatch, command):
     assert "\n  unbend " in out[out.index("example") :]
     assert max(map(len, out.splitlines())) <= 80
     assert command == [] or "--json" in out
+    examples = re.findall(r"^  (unbend .*)$", out, re.MULTILINE)
+    for example in examples:
+        parser().parse_args(shlex.split(example)[1:])
+    assert examples
 
 
 def test_version(run):
@@ -830,6 +836,26 @@ def test_progress_in_a_terminal(folder, tmp_path):
     assert "R_N" in out
     for stage in ("neighbours", "greedy", "refine", "faithfulness"):
         assert f"\r  {stage} " in shown
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals are POSIX")
+def test_comparing_says_how_far_it_is(folder):
+    import pty
+
+    x = np.random.default_rng(0).normal(size=(2500, 9))
+    np.savez(folder / "wide.npz", X=x, a=x[:, :2], b=x[:, :3])
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "unbend", "compare", "wide.npz:X", "wide.npz:a", "wide.npz:b"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    process.communicate(timeout=60)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert process.returncode == 0
+    shares = [int(share) for share in re.findall(r"\r  measures +(\d+) %", shown)]
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    assert shares[-1] == 75
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")

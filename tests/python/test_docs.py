@@ -1,10 +1,15 @@
 """Every Python block of the README and of the documents runs, page by page; links lead somewhere."""
 
 import re
+import shlex
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import unbend as ub
+from unbend.cli import main
+from unbend.cli.arguments import parser
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -42,6 +47,42 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     namespace = {"__name__": page.stem}
     for place, block in enumerate(blocks(page), 1):
         exec(compile(block, f"{called(page)}, Python block {place}", "exec"), namespace)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")  # many open figures make matplotlib warn
+
+
+COMMANDS = re.compile(r"^(?: {4}|\$ )?(unbend [a-z]+ .*?)(?:  +#.*| \|.*)?$", re.MULTILINE)
+
+
+def commands(page):
+    """The command lines of a page, without what stands beside them."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks += re.findall(r"(?:^ {4}unbend .*\n)+", text, re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for block in blocks for line in COMMANDS.findall(block)]
+
+
+def test_command_lines_can_be_read():
+    read = 0
+    for page in PAGES:
+        for line in commands(page):
+            parser().parse_args(line)
+            read += 1
+    assert read > 20
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/start.md"])
+def test_the_way_of_a_newcomer(name, tmp_path, monkeypatch, capsys):
+    """What a page asks to be typed works as it stands, given a table."""
+    pytest.importorskip("bokeh")
+    lines = commands(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    x, _ = ub.datasets.swiss_roll(500, noise=0.02, random_state=0)
+    (table,) = {line[1] for line in lines}
+    np.savetxt(table, x, delimiter=",", header="a,b,c", comments="")
+    for line in lines:
+        assert main(line) == 0, (line, capsys.readouterr().err)
+    assert len(lines) >= 4
 
 
 def anchors(page):

@@ -125,6 +125,54 @@ def test_text(tmp_path, name, text):
     assert np.array_equal(read_points(put(tmp_path, name, text)), POINTS)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("some.csv", "kind,x,y,n,z\na,1,2,9,0.5\nb,3,4,9,-1e-3\n"),
+        ("semicolons.csv", "kind;x; y;z\na;1;2;0.5\nb;3;4;-1e-3\n"),
+        ("tabs.tsv", "z\tkind\ty\tx\n0.5\ta\t2\t1\n-1e-3\tb\t4\t3\n"),
+        ("frame.csv", ",x,y,z,kind\n0,1,2,0.5,a\n1,3,4,-1e-3,b\n"),
+    ],
+)
+def test_columns_by_name(tmp_path, name, text):
+    path = put(tmp_path, name, text)
+    assert np.array_equal(read_points(f"{path}:x,y,z"), POINTS)
+    assert np.array_equal(read_points(f"{path}:z"), POINTS[:, 2:])
+    assert read_labels(f"{path}:kind", 2).tolist() == ["a", "b"]
+
+
+def test_columns_of_parquet_by_name(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.DataFrame(POINTS, columns=["x", "y", "z"]).assign(kind="a").to_parquet(tmp_path / "a.parquet")
+    assert np.array_equal(read_points(f"{tmp_path / 'a.parquet'}:z,x"), POINTS[:, [2, 0]])
+
+
+def test_what_is_said_of_columns(tmp_path):
+    path = put(tmp_path, "a.csv", "name,x,y\np,1,2\n")
+    assert complaint(path).endswith("'p' is not a number; to read some columns, name them: " + f"{path}:x,y")
+    assert "has no column 'z': it has name, x, y" in complaint(f"{path}:x,z")
+    assert "column 1 (name): 'p' is not a number" in complaint(f"{path}:name")
+    bare = put(tmp_path, "bare.csv", "1,2\n")
+    assert "has no header: columns cannot be chosen by 'x'" in complaint(f"{bare}:x")
+    with pytest.raises(FileError, match="suffix"):
+        write_points(f"{path}:x", POINTS)
+
+
+def test_numbers_of_columns_are_a_header(tmp_path):
+    """As pandas writes a frame without names and without its index."""
+    path = put(tmp_path, "a.csv", "0,1,2\n1,2,0.5\n3,4,-1e-3\n")
+    with pytest.warns(UserWarning, match=r"a\.csv, line 1: 0, 1, 2 is taken for names of columns"):
+        assert np.array_equal(read_points(path), POINTS)
+    pair = put(tmp_path, "pair.csv", "0,1\n0.5,2\n")
+    with pytest.warns(UserWarning, match="may be names of columns, but is read as a point"):
+        assert read_points(pair).tolist() == [[0, 1], [0.5, 2]]
+    # Whole numbers throughout: it is a point like the others.
+    whole = put(tmp_path, "whole.csv", "0,1,2\n3,4,-5\n")
+    assert read_points(whole).shape == (2, 3)
+    assert read_points(put(tmp_path, "one.csv", "0,1,2\n")).shape == (1, 3)
+
+
 def test_header_in_another_encoding(tmp_path):
     path = put(tmp_path, "a.csv", "größe,b\n1,2\n".encode("latin-1"))
     assert read_points(path).tolist() == [[1, 2]]

@@ -63,6 +63,11 @@ def test_version():
     assert ub.__version__ == version
 
 
+def test_citations_name_this_version():
+    text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {ub.__version__}\n" in text
+
+
 def test_types_are_shipped():
     assert (files("unbend") / "py.typed").is_file()
     assert (files("unbend") / "_core.pyi").is_file()

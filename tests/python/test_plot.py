@@ -12,7 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import unbend as ub
-from matplotlib.colors import LogNorm, to_rgba
+from matplotlib.colors import LogNorm, to_hex, to_rgba
+from unbend.cut import Seam
 from unbend.plot.canvas import CATEGORIES, FAINT, PLAIN
 
 
@@ -411,8 +412,89 @@ def test_without_matplotlib_it_says_so(monkeypatch, roll):
         (lambda x, u: ub.plot.shepard(x, u[:5]), "has 1000 rows"),
         (lambda x, u: ub.plot.correlation_circle(u), "X is missing"),
         (lambda x, u: ub.plot.embedding(ub.quality(x, u, ["ranks"])), "holds no embedding"),
+        (lambda x, u: ub.plot.embedding(u, seams="all"), "seams = 'all' is unknown"),
+        (lambda x, u: ub.plot.embedding(u, seams=[(0, 1)]), "seams holds a tuple"),
+        (
+            lambda x, u: ub.plot.embedding(
+                u, seams=[Seam(np.arange(3), np.arange(1998, 2001), True, True, 3)]
+            ),
+            "goes through point 2000, but the embedding has 1000 rows",
+        ),
     ],
 )
 def test_bad_input_is_refused(roll, call, message):
     with pytest.raises(ValueError, match=message):
         call(*roll)
+
+
+# Seams -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tube():
+    x, _ = ub.datasets.cylinder(1500, random_state=0)
+    return ub.ProcrustesAlignment().fit(x)
+
+
+def drawn_in(ax, colour):
+    """Return where dots of one colour lie, and how many clouds of them there are."""
+    clouds = [c for c in ax.collections if len(c.get_facecolors()) == 1]
+    same = [c for c in clouds if to_hex(c.get_facecolors()[0]) == colour]
+    return np.concatenate([np.asarray(c.get_offsets()) for c in same]), len(same)
+
+
+@pytest.mark.parametrize("give", ["model", "seams"])
+def test_both_sides_of_a_seam_have_one_colour(tube, give):
+    (seam,) = tube.seams_
+    held = {"Y": tube} if give == "model" else {"Y": tube.embedding_, "seams": tube.seams_}
+    ax = ub.plot.embedding(**held)
+    dots, clouds = drawn_in(ax, CATEGORIES[0])
+    expected = tube.embedding_[np.concatenate([seam.points, seam.partners])]
+    assert clouds == 1
+    assert np.array_equal(dots, expected)
+    assert [text.get_text() for text in ax.texts if text.get_text()] == ["1", "1"]
+
+
+def test_arrows_run_along_both_sides_as_they_belong_together(tube):
+    (seam,) = tube.seams_
+    ax = ub.plot.embedding(tube)
+    ways = [np.subtract(*arrow._posA_posB[::-1]) for arrow in ax.patches]
+    runs = [tube.embedding_[side[-1]] - tube.embedding_[side[0]] for side in (seam.points, seam.partners)]
+    assert len(ways) == 2
+    for way, run in zip(ways, runs, strict=True):
+        assert way @ run > 0.7 * np.linalg.norm(way) * np.linalg.norm(run)
+    assert ways[0] @ ways[1] > 0  # a cylinder: both the same way
+
+
+def test_arrows_are_hollow_where_the_surface_comes_through_reflected():
+    y = np.random.default_rng(0).random((40, 2))
+    for reflected in (False, True):
+        seam = Seam(np.arange(12), np.arange(20, 32), reflected, False, 12)
+        ax = ub.plot.embedding(y, seams=[seam])
+        faces = {to_hex(arrow.get_facecolor()) for arrow in ax.patches}
+        assert faces == {"#ffffff" if reflected else CATEGORIES[0]}
+
+
+def test_no_seams_if_none_are_wanted(tube):
+    ax = ub.plot.embedding(tube, seams=[])
+    assert len(ax.collections) == 1
+    assert len(ax.patches) == 0
+
+
+def test_seams_of_one_and_three_components():
+    t = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    ring = ub.ProcrustesAlignment(n_components=1, n_neighbors=6).fit(np.c_[np.cos(t), np.sin(t)])
+    assert len(ring.seams_) == 1
+    assert len(ub.plot.embedding(ring).collections) == 3
+    seam, y = (
+        Seam(np.arange(12), np.arange(20, 32), False, False, 12),
+        np.random.default_rng(0).random((40, 3)),
+    )
+    ax = plt.figure().add_subplot(projection="3d")
+    ub.plot.embedding(y, seams=[seam], ax=ax)
+    assert [text.get_text() for text in ax.texts] == ["1", "1"]
+
+
+def test_grids_show_seams(tube):
+    left, right = ub.plot.grid({"cut": tube, "array": tube.embedding_})
+    assert (len(left.patches), len(right.patches)) == (2, 0)

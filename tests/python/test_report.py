@@ -16,6 +16,7 @@ from unbend.cli import main
 from unbend.files import FileError
 from unbend.report import page as pages
 from unbend.report import scene as scenes
+from unbend.report.sides import Sides
 from unbend.report.sprite import Sprite
 
 pytest.importorskip("bokeh", reason="a report needs bokeh: pip install 'unbend[report]'")
@@ -268,6 +269,8 @@ def test_degenerate_data(tmp_path):
         ({"images": np.zeros((3, 4, 4))}, "images has shape"),
         ({"images": np.full((N, 2, 2), "a")}, "images has dtype"),
         ({"by": "nothing"}, "by = 'nothing'"),
+        ({"seams": {"lost": []}}, "seams are given of 'lost', but embeddings are truth, shadow & <i>, solid"),
+        ({"seams": {"truth": "all"}}, "seams = 'all' is unknown"),
         ({"path": "a.txt"}, "its suffix '.txt' is none of .html, .htm"),
         ({"path": "nowhere/a.html"}, "there is no folder"),
     ],
@@ -382,6 +385,66 @@ def test_the_command(data, tmp_path, monkeypatch, capsys):
     (tmp_path / "names.txt").write_text("only\none")
     assert main([*call, "--force", "--labels", "names.txt"]) == 2
     assert "names.txt holds labels of shape (2,)" in capsys.readouterr().err
+
+
+# What was cut open ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tube(tmp_path_factory):
+    """A tube that was cut open, once as an estimator and once as an array of three columns."""
+    x, _ = ub.datasets.cylinder(1200, random_state=0)
+    model = ub.ProcrustesAlignment().fit(x)
+    folder = tmp_path_factory.mktemp("tube")
+    np.save(folder / "tube.npy", x)
+    solid = np.column_stack([model.embedding_, x[:, 0]])
+    given = {"cut": model, "solid": solid, "shadow": x[:, :2]}
+    found = ub.report(
+        x, given, folder / "tube.html", seams={"solid": model.seams_}, measures="procrustes", random_state=0
+    )
+    return x, model, found, model.save(folder / "tube.unbend")
+
+
+def test_both_sides_of_a_seam_have_one_colour(tube):
+    _, model, _, _ = tube
+    (seam,) = model.seams_
+    sides = Sides.of(model.embedding_, model.seams_)
+    assert set(sides.dots["seam"]) == {0}
+    expected = model.embedding_[np.concatenate([seam.points, seam.partners])].astype(np.float32)
+    assert np.array_equal(np.column_stack([sides.dots["x0"], sides.dots["x1"]]), expected)
+
+
+def test_arrows_go_along_both_sides_in_any_two_axes(tube):
+    x, model, _, _ = tube
+    (seam,) = model.seams_
+    y = np.column_stack([model.embedding_, x[:, 0]])
+    arrows = Sides.of(y, model.seams_).arrows
+    assert {name[1:3] for name in arrows if name[0] == "a"} == {"01", "02", "12"}
+    ways = np.column_stack([arrows[f"b01_{axis}"] - arrows[f"a01_{axis}"] for axis in (0, 1)])
+    for way, side in zip(ways, (seam.points, seam.partners), strict=True):
+        run = model.embedding_[side[-1]] - model.embedding_[side[0]]
+        assert way @ run > 0.7 * np.linalg.norm(way) * np.linalg.norm(run)
+    assert list(arrows["reversed"]) == [False, False]
+
+
+def test_a_page_says_what_was_cut(data, made, tube):
+    text = Page(tube[2].path).text
+    assert text.count("cut open: 1 seam") == 2
+    assert "one colour and one number" in text
+    assert "seam" not in Page(made[0].path).text
+
+
+def test_the_command_takes_models(tube, monkeypatch, capsys):
+    x, _, found, saved = tube
+    monkeypatch.chdir(saved.parent)
+    call = ["report", "tube.npy", "tube.unbend", "-o", "model.html", "--measures", "procrustes", "--json"]
+    assert main(call) == 0
+    printed = json.loads(capsys.readouterr().out)["embeddings"]["tube"]
+    assert printed == found.comparison["cut"].to_dict()
+    assert "cut open: 1 seam" in Page(saved.parent / "model.html").text
+    np.save("short.npy", x[:99])
+    assert main(["compare", "short.npy", "tube.unbend"]) == 2
+    assert "short.npy has 99 rows, but the model tube.unbend has 1200" in capsys.readouterr().err
 
 
 # In a browser --------------------------------------------------------------------------------------------
@@ -572,6 +635,30 @@ def test_colours_and_axes_can_be_chosen(fresh):
     assert fresh.run(f"{MODEL}('picture{place}').renderers[0].glyph.y.field") == f"y{place}_2"
     fresh.run(choose % "0,1")
     assert fresh.errors == []
+
+
+@in_browser
+def test_seams_are_drawn_turned_and_hidden(tube, tmp_path):
+    _, model, found, _ = tube
+    place = list(found.comparison).index("solid")
+    many = sum(len(seam.points) + len(seam.partners) for seam in model.seams_)
+    with Browser() as browser:
+        browser.open(found.path)
+        assert browser.run(f"{MODEL}('sides{place}').data_source.data.x0.length") == many
+        colours = browser.run(f"[...new Set({MODEL}('sides{place}').data_source.data.colour)]")
+        assert len(colours) == 1
+        before = browser.screenshot(tmp_path / "before.png").read_bytes()
+        browser.run("window.axes = document.querySelector('.axes select'); axes.value = '1,2'; 0")
+        browser.run("axes.dispatchEvent(new Event('change'))")
+        assert browser.run(f"{MODEL}('sides{place}').glyph.x.field") == "x1"
+        assert browser.run(f"{MODEL}('arrows{place}').x_start.field") == "a12_0"
+        assert browser.run(f"{MODEL}('numbers{place}').glyph.y.field") == "n12_1"
+        browser.run("axes.value = '0,1'; axes.dispatchEvent(new Event('change'))")
+        browser.run("document.getElementById('seams').click()")
+        browser.run("new Promise(done => setTimeout(done, 300))")
+        assert browser.run(f"{MODEL}('sides{place}').visible || {MODEL}('arrows{place}').visible") is False
+        assert browser.screenshot(tmp_path / "after.png").read_bytes() != before
+        assert browser.errors == []
 
 
 @in_browser

@@ -13,6 +13,7 @@ from unbend.cli import main
 from unbend.cli.select import sizes
 from unbend.methods import SWEPT
 from unbend.selection import chosen
+from unbend.sweep import Sweep
 
 SIZES = (6, 9, 12)
 
@@ -374,6 +375,23 @@ def test_the_command_prints_json_and_writes(file, tmp_path, capsys):
     assert np.array_equal(np.load(tmp_path / "flat.npy"), model.embedding_)
     assert command(file, "-k", "9", "-o", tmp_path / "flat.npy") == 2
     assert "flat.npy" in capsys.readouterr().err
+
+
+def test_the_command_keeps_what_there_is_when_interrupted(file, tmp_path, capsys, monkeypatch):
+    embed, made = Sweep.embed, []
+
+    def interrupted(self, *task):
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        made.append(task)
+        return embed(self, *task)
+
+    monkeypatch.setattr(Sweep, "embed", interrupted)
+    assert command(file, "-k", "6,9", "-d", "2", "-o", tmp_path / "flat.npy") == 130
+    said = capsys.readouterr()
+    assert "Interrupted: 2 of 4 embeddings were made." in said.out
+    assert said.err == "unbend: interrupted\n"
+    assert np.load(tmp_path / "flat.npy").shape == (len(np.load(file)), 2)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,32 @@ def test_same_bits_in_another_process(threads, reference):
     assert json.loads(told.stdout) == reference
 
 
+@pytest.fixture(scope="module")
+def fits():
+    return embeddings()
+
+
+def embeddings():
+    """One digest for each of our embeddings, long enough that libraries of linear algebra use threads."""
+    roll, _ = ub.datasets.swiss_roll(20_000, noise=0.2, random_state=0)
+    tube, _ = ub.datasets.cylinder(12_000, random_state=0)
+    models = {"gp": ub.GreedyProcrustes(random_state=0), "psa": ub.ProcrustesAlignment()}
+    found = {name: digest(model.fit(roll).embedding_) for name, model in models.items()}
+    return found | {"cut": digest(ub.ProcrustesAlignment().fit(tube).embedding_)}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_same_bits_whatever_threads_linear_algebra_has(threads, fits):
+    code = f"import sys, json; sys.path.insert(0, {os.path.dirname(__file__)!r}); "
+    code += "import test_threads; print(json.dumps(test_threads.embeddings()))"
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(names, str(threads))
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert json.loads(told.stdout) == fits
+
+
 def test_same_bits_when_several_python_threads_ask_at_once(reference):
     results = [None] * 4
 

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 from .arguments import COMMANDS, UsageError, parser
+from .words import warnings_in_one_line
 
 __all__ = ["main"]
 
@@ -59,7 +60,8 @@ def _run(argv: list[str] | None) -> int:
         return int(done.code or OK)
     if options.command is None:
         raise UsageError(f"give a command: {', '.join(COMMANDS)} (see unbend --help)")
-    import_module(f".{options.command}", __name__).run(options)
+    with warnings_in_one_line():
+        import_module(f".{options.command}", __name__).run(options)
     return OK
 
 

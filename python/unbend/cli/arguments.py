@@ -109,7 +109,7 @@ Measure several embeddings of the data X in every way, and rank them.
 
 Row i of each is the image of row i of X. All are measured at the same points.
 An embedding is called by its file without folder and suffix, or by its name in
-an .npz: file.npz:NAME.
+an .npz: file.npz:NAME. A model that unbend embed --save wrote will do as well.
 """
 
 _COMPARE_EPILOG = f"""\
@@ -150,7 +150,9 @@ works without a network.
 
 In it: what the numbers say, a table of them with intervals, and a picture of
 each embedding to pan, zoom and select in, coloured by the error of each point.
-Row i of each is the image of row i of X. Needs pip install 'unbend[report]'.
+Row i of each is the image of row i of X. Of a model that unbend embed --save
+wrote, the two sides of its cut are shown in one colour, if there is one. Needs
+pip install 'unbend[report]'.
 """
 
 _REPORT_EPILOG = f"""\
@@ -158,8 +160,10 @@ examples:
   unbend report roll.npy umap.npy psa.npy -o report.html
   unbend report run.npz run.npz:umap run.npz:tsne -o r.html --labels names.txt
   unbend report faces.npz flat.npy -o faces.html --image-shape 28,20
+  unbend report scan.npy scan.unbend umap.npy -o scan.html
 
-labels are an array in an .npy or .npz, or a text file with one on each line.
+labels are an array in an .npy or .npz, a column of a table as cells.csv:kind,
+or a text file with one on each line.
 --json prints what compare does, and the path of the page.
 
 {_EXIT_CODES}"""
@@ -180,8 +184,8 @@ examples:
 
 6:30:2 is 6, 8, ..., 30; both ends belong to it. methods: gp, psa, isomap, and
 rectified lle, mlle, ltsa, hlle, lem, dfm. Ctrl-C ends the sweep and prints what
-there is by then. --json prints one object: all embeddings with their numbers,
-the neighbourhoods, the dimension, the rule and what it chose.
+there is by then, with exit code 130. --json prints one object: all embeddings
+with their numbers, the neighbourhoods, the dimension, the rule, what it chose.
 
 {_EXIT_CODES}"""
 

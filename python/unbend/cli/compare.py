@@ -16,26 +16,36 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from ..comparison import compare
     from ..files import read_points
-    from ..progress import Watch
 
     x = read_points(options.X)
     coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
-    with Watch(sys.stderr.isatty()).stage("measures"):
-        found = compare(
-            x,
-            embeddings(x, options),
-            measures(options),
-            options.neighbors,
-            by=options.by,
-            coordinates=coordinates,
-            **sampling(options),
-        )
+    found = compare(
+        x,
+        embeddings(x, options),
+        measures(options),
+        options.neighbors,
+        by=options.by,
+        coordinates=coordinates,
+        **sampling(options),
+        verbose=int(sys.stderr.isatty()),
+    )
     show(found, options)
 
 
 def embeddings(x: Any, options: argparse.Namespace) -> dict[str, Any]:
-    """Read the embeddings, by what sets their names apart."""
-    return {name: belonging(x, file, options) for name, file in _named(options.Y).items()}
+    """Read the embeddings, by what sets their names apart: arrays, and what unbend embed --save wrote."""
+    return {name: _embedding(x, file, options) for name, file in _named(options.Y).items()}
+
+
+def _embedding(x: Any, file: str, options: argparse.Namespace) -> Any:
+    from ..models import is_model, load
+
+    if not is_model(file):
+        return belonging(x, file, options)
+    model = load(file)
+    if len(model.embedding_) != len(x):
+        raise UsageError(f"{options.X} has {len(x)} rows, but the model {file} has {len(model.embedding_)}")
+    return model
 
 
 def measures(options: argparse.Namespace) -> Any:
@@ -52,7 +62,7 @@ def _named(files: list[str]) -> dict[str, str]:
 
 
 def _stem(file: str) -> str:
-    from ..files import split_key
+    from ..files import KEYED, split_key
 
     path, name = split_key(file)
-    return name or path.stem
+    return name if name and path.suffix.lower() in KEYED else path.stem

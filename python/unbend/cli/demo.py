@@ -6,8 +6,6 @@ import argparse
 import json
 import sys
 
-from .words import warnings_in_one_line
-
 __all__ = ["run"]
 
 
@@ -15,9 +13,8 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from ..demo import record, run
 
-    with warnings_in_one_line():
-        if options.json:
-            found = record(options.n, options.output, echo=lambda line: print(line, file=sys.stderr))
-            print(json.dumps(found, allow_nan=False))
-        else:
-            run(options.n, options.output)
+    if options.json:
+        found = record(options.n, options.output, echo=lambda line: print(line, file=sys.stderr))
+        print(json.dumps(found, allow_nan=False))
+    else:
+        run(options.n, options.output)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from .arguments import UsageError
-from .words import sized, warnings_in_one_line, wrapped
+from .words import sized, wrapped
 
 if TYPE_CHECKING:
     from ..diagnostics import Price
@@ -22,15 +22,14 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         check_target(options.plot, force=options.force, suffixes=PICTURES)
     x = read_points(options.X)
-    with warnings_in_one_line():
-        found = price_of_normalization(
-            x,
-            _coordinates(x, options),
-            options.neighbors,
-            radius=options.radius,
-            n_components=2 if options.dimensions is None else options.dimensions,
-            n_jobs=options.jobs,
-        )
+    found = price_of_normalization(
+        x,
+        _coordinates(x, options),
+        options.neighbors,
+        radius=options.radius,
+        n_components=2 if options.dimensions is None else options.dimensions,
+        n_jobs=options.jobs,
+    )
     if options.json:
         print(found.to_json())
     else:

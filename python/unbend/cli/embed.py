@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..measures import finite
 from ..methods import NORMALIZED
 from .arguments import UsageError
-from .words import reading, rows, sized, warnings_in_one_line, worst, worst_lines, wrapped
+from .words import reading, rows, sized, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:
     from ..align import ProcrustesAlignment
@@ -38,8 +38,7 @@ def run(options: argparse.Namespace) -> None:
     x = read_points(options.X)
     if options.rectify and options.method not in NORMALIZED:
         raise UsageError(f"--rectify goes with --method {', '.join(NORMALIZED)} only, not {options.method}")
-    with warnings_in_one_line():
-        model = _METHODS[options.method](options).fit(x)
+    model = _METHODS[options.method](options).fit(x)
     write_points(
         options.output,
         model.embedding_,

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from .arguments import UsageError
-from .words import show, warnings_in_one_line
+from .words import show
 
 __all__ = ["run"]
 
@@ -19,18 +19,17 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_target(options.output, force=options.force)
     x = read_points(options.X)
-    with warnings_in_one_line():
-        found = select(
-            x,
-            sizes(options.neighbors, "--neighbors"),
-            sizes(options.dimensions, "--dimensions"),
-            [name.strip() for name in options.methods.split(",")],
-            by=options.by,
-            n_centers=options.centers,
-            random_state=options.seed,
-            n_jobs=options.jobs,
-            verbose=int(sys.stderr.isatty()),
-        )
+    found = select(
+        x,
+        sizes(options.neighbors, "--neighbors"),
+        sizes(options.dimensions, "--dimensions"),
+        [name.strip() for name in options.methods.split(",")],
+        by=options.by,
+        n_centers=options.centers,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=int(sys.stderr.isatty()),
+    )
     if options.output is not None:
         write_points(options.output, found.embedding, force=options.force)
     show(found, options)
@@ -40,6 +39,8 @@ def run(options: argparse.Namespace) -> None:
             f"\nunbend embed {options.X} -o Y.npy --method {best.method} -k {best.n_neighbors} "
             f"-d {best.n_components} --seed {options.seed}"
         )
+    if not found.complete:
+        raise KeyboardInterrupt  # what there is was shown: the exit code says that it is not all
 
 
 def sizes(text: str | None, name: str) -> list[int] | None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..measures import MEASURES
+from ..seams import seams_of
 from .canvas import (
     CLIP,
     FAINT,
@@ -22,9 +23,12 @@ from .canvas import (
     frame,
     pyplot,
 )
+from .sides import draw_seams
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..cut import Seam
 
 __all__ = ["correlation_circle", "embedding", "error", "grid"]
 
@@ -38,6 +42,7 @@ def embedding(
     Y: Any,
     color: Any = None,
     *,
+    seams: Any = "auto",
     ax: Axes | None = None,
     components: tuple[int, ...] | None = None,
     cmap: Any = None,
@@ -48,6 +53,10 @@ def embedding(
 ) -> Axes:
     """Draw an embedding, coloured by anything.
 
+    Where it was cut open, the two sides of each seam have one colour and one number. Arrowheads on
+    both point along what lies side by side in the data; they are hollow where the surface comes through
+    reflected.
+
     Parameters
     ----------
     Y : array-like of shape (n, d), or what holds one
@@ -55,6 +64,8 @@ def embedding(
     color : array-like of shape (n,), optional
         Amounts are coloured by a map and explained by a bar; text, truth values, and whole numbers of at most
         ten kinds are kinds, in ten colours that all eyes can tell apart, with a legend. NaN is left grey.
+    seams : list of Seam, default "auto"
+        The seams of a cut: by default the `seams_` of a fitted estimator. An empty list draws none.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default. On 3-D axes three components are drawn.
     components : tuple of int, optional
@@ -84,7 +95,7 @@ def embedding(
     found = colours(color, clip, cmap)
     if found.values is not None and len(found.values) != len(y):
         raise ValueError(f"color has {len(found.values)} values, but the embedding has {len(y)} rows")
-    return _drawn(y, found, ax, components, size, label, title)
+    return _drawn(y, found, ax, components, size, label, title, seams_of(Y, seams, len(y)))
 
 
 def error(
@@ -162,8 +173,8 @@ def grid(
     Parameters
     ----------
     embeddings : Comparison, or mapping of str to embedding
-        Each as for :func:`embedding`. Of a Comparison the order is kept, the best first, and titles say the
-        measure by which it was ordered.
+        Each as for :func:`embedding`, with the seams of fitted estimators. Of a Comparison the order is kept,
+        the best first, and titles say the measure by which it was ordered.
     color : array-like of shape (n,), optional
         Of the points, in all pictures.
     measure : str, optional
@@ -199,8 +210,9 @@ def grid(
     clouds = {str(name): embedding_of(one) for name, one in embeddings.items()}
     axes = _places(ax, list(clouds.values()), columns)
     found = _shared(embeddings, color, measure, clouds, clip, cmap)
-    for place, (name, y), one in zip(axes, clouds.items(), found, strict=True):
-        drawn = _cloud(place, y, one, None, size)
+    held = embeddings.values()
+    for place, (name, y), one, source in zip(axes, clouds.items(), found, held, strict=True):
+        drawn = _cloud(place, y, one, None, size, seams_of(source, "auto", len(y)))
         place.set_title(name + _verdict(embeddings, name), fontsize=11)
     found[0].explain(axes, drawn, label if measure is None else f"{_symbol(measure)} at each point")
     return axes
@@ -288,16 +300,24 @@ def _drawn(
     size: float | None,
     label: str | None,
     title: str | None,
+    seams: list[Seam] | None = None,
 ) -> Axes:
     place = axes_for(ax, _columns(y, components or (0, 1)[: y.shape[1]]), bar=found.values is not None)
-    found.explain(place, _cloud(place, y, found, components, size), label)
+    found.explain(place, _cloud(place, y, found, components, size, seams), label)
     if title is not None:
         place.set_title(title)
     return place
 
 
-def _cloud(ax: Any, y: Array, found: Colours, components: tuple[int, ...] | None, size: float | None) -> Any:
-    """Draw the dots on axes; those without a value are grey and lie below."""
+def _cloud(
+    ax: Any,
+    y: Array,
+    found: Colours,
+    components: tuple[int, ...] | None,
+    size: float | None,
+    seams: list[Seam] | None = None,
+) -> Any:
+    """Draw the dots on axes; those without a value are grey and lie below, seams above."""
     wanted = (0, 1, 2) if ax.name == "3d" else (0, 1)
     shown = _columns(y, components or wanted[: y.shape[1]])
     if shown.shape[1] == 1:
@@ -309,7 +329,9 @@ def _cloud(ax: Any, y: Array, found: Colours, components: tuple[int, ...] | None
         if missing.any():
             ax.scatter(*shown[missing].T, color=FAINT, **looks)
         order = order[~missing[order]]
-    drawn = ax.scatter(*shown[order].T, **found.of(order), **looks)
+    plain = {"color": FAINT} if seams and found.values is None else found.of(order)
+    drawn = ax.scatter(*shown[order].T, **plain, **looks)
+    draw_seams(ax, shown, seams or (), looks["s"])
     frame(ax)
     if y.shape[1] == 1:
         ax.set_aspect("auto")

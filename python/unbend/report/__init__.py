@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._random import seed_from
-from ..comparison import BY, Comparison, named, ordered
+from ..comparison import BY, Comparison, clouds, named, ordered
 from ..metrics.sampling import HALF_WIDTH, NCenters
 from ..neighbors import Neighborhoods
 from ..points import as_points
@@ -63,6 +63,7 @@ def report(
     labels: Any = None,
     images: Any = None,
     values: Mapping[str, Any] | None = None,
+    seams: Mapping[str, Any] | None = None,
     title: str | None = None,
     measures: Any = "all",
     n_neighbors: int | None = None,
@@ -93,7 +94,8 @@ def report(
     X : array-like of shape (n, q)
         The data.
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
-        The embeddings, from any tools. Of more than three coordinates the first three can be looked at.
+        The embeddings, from any tools, or fitted estimators. Of more than three coordinates the first three
+        can be looked at.
     path : str or path-like, default "report.html"
         Where the page shall be. The folder must exist. It appears whole or not at all.
     labels : sequence of length n, optional
@@ -103,6 +105,9 @@ def report(
         others from their smallest to their largest. Large ones are made smaller.
     values : mapping of str to array-like of shape (n,), optional
         Numbers of each point by which it can be coloured.
+    seams : mapping of str to list of Seam, optional
+        The seams of embeddings that were cut open, by the names of these; those of fitted estimators are
+        known. Their two sides are shown in one colour.
     title : str, optional
         What the page is called.
     measures, n_neighbors, by
@@ -137,12 +142,13 @@ def report(
     """
     from ..files import check_target, write_atomically
     from .page import import_bokeh, write
-    from .scene import Scene
+    from .scene import Scene, sewn
 
     import_bokeh()
     check_target(path, force=force, suffixes=SUFFIXES)
-    x, ys, seed = as_points(X), named(embeddings), seed_from(random_state)
-    scene = Scene.of(len(x), seed, labels=labels, images=images, values=values)
+    x, given, seed = as_points(X), named(embeddings), seed_from(random_state)
+    cut = sewn(given, seams, len(x))
+    scene = Scene.of(len(x), seed, labels=labels, images=images, values=values, seams=cut)
     settings: dict[str, Any] = {
         "n_centers": n_centers,
         "half_width": half_width,
@@ -153,7 +159,7 @@ def report(
     with watch.stage("neighbours"):
         survey = Survey.of(
             x,
-            ys,
+            clouds(given),
             measures,
             n_neighbors,
             merits=[by],
@@ -166,8 +172,7 @@ def report(
         )
     settings |= {"measures": measures, "by": by, "random_state": seed}
     settings |= {"n_neighbors": survey.graph.n_neighbors} if radius is None else {"radius": radius}
-    with watch.stage("measures"):
-        found = ordered(survey, by)
+    found = ordered(survey, by, watch)
     with watch.stage("page"):
         page = scene.shown(survey, found)
         called = title or "Embeddings compared"

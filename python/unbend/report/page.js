@@ -104,12 +104,27 @@
     const style = getComputedStyle(document.documentElement);
     const [ink, line] = ["--faint", "--line"].map(name => style.getPropertyValue(name).trim());
     for (const picture of pictures) {
+      const numbers = model(picture.name.replace("picture", "numbers"));
+      if (numbers) each(numbers, glyph => { glyph.text_color = style.getPropertyValue("--ink").trim(); });
       picture.outline_line_color = line;
       for (const axis of [...picture.below, ...picture.left]) {
         axis.setv({ axis_line_color: line, major_tick_line_color: line, minor_tick_line_color: null, major_label_text_color: ink });
       }
       for (const grid of picture.center) if ("grid_line_color" in grid) grid.grid_line_color = line + "80";
     }
+  }
+
+  // The two sides of cuts ---------------------------------------------------------------------------------
+
+  const sewn = e => [`sides${e}`, `arrows${e}`, `arrows${e}-reflected`, `numbers${e}`].map(model).filter(Boolean);
+
+  function turnSides(e, pair) {
+    const [sides, numbers] = [model(`sides${e}`), model(`numbers${e}`)];
+    if (!sides) return;
+    each(sides, glyph => glyph.setv({ x: { field: "x" + pair[0] }, y: { field: "x" + pair[1] } }));
+    const [a, b, n] = ["a", "b", "n"].map(end => [0, 1].map(axis => ({ field: `${end}${pair}_${axis}` })));
+    if (numbers) each(numbers, glyph => glyph.setv({ x: n[0], y: n[1] }));
+    for (const arrow of sewn(e).filter(made => "x_start" in made)) arrow.setv({ x_start: a[0], y_start: a[1], x_end: b[0], y_end: b[1] });
   }
 
   // Which point is nearest ----------------------------------------------------------------------------------
@@ -305,6 +320,7 @@
 
   $("mode").addEventListener("change", event => { mode = facts.modes[event.target.value]; paint(); legend(); });
   $("size").addEventListener("input", event => glyphs.forEach(renderer => each(renderer, glyph => { glyph.size = { value: +event.target.value }; })));
+  $("seams")?.addEventListener("change", event => facts.embeddings.forEach((_, e) => sewn(e).forEach(made => { made.visible = event.target.checked; })));
   $("clear").addEventListener("click", () => { points.selected.indices = []; show(-1); });
   $("controls").addEventListener("submit", event => {
     event.preventDefault();
@@ -315,6 +331,7 @@
   for (const choice of document.querySelectorAll(".axes select")) choice.addEventListener("change", () => {
     const e = +choice.dataset.place, [x, y] = choice.value.split(",").map(axis => `y${e}_${axis}`);
     fields[e] = [x, y];
+    turnSides(e, choice.value.replace(",", ""));
     each(glyphs[e], glyph => { glyph.x = { field: x }; glyph.y = { field: y }; });
     pictures[e].reset.emit();
     shown = -1;

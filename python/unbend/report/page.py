@@ -23,6 +23,7 @@ from ..measures import FAMILIES, MEASURES, Measure, Value
 from ..quality import Quality
 from ..survey import Survey
 from .scene import Shown
+from .sides import draw_sides
 
 __all__ = ["import_bokeh", "write"]
 
@@ -39,8 +40,11 @@ ENDS = (38, 218)
 
 MARK = "#e6007e"
 
-MOVED_AT_ONCE = 20_000
+MOVED_AT_ONCE = 8_000
 """Without a graphics card, of more points so many are drawn while a picture moves."""
+
+ROUND = 20_000
+"""Dots of more points are squares, too small for that to be seen, which are painted in half the time."""
 
 CATEGORIES = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"),
@@ -228,7 +232,7 @@ def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> A
         border_fill_color=None,
         lod_threshold=MOVED_AT_ONCE,
         lod_interval=10_000,
-        lod_factor=max(1, len(shown.near) // MOVED_AT_ONCE),
+        lod_factor=max(1, math.ceil(len(shown.near) / MOVED_AT_ONCE)),
     )
     picture.toolbar.logo = None
     error = shown.modes[0]["fields"]
@@ -236,8 +240,7 @@ def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> A
         f"y{place}_0",
         f"y{place}_1",
         source=points,
-        # As small as that nobody sees the corners, and they are painted in half the time.
-        marker="circle" if len(shown.near) <= MOVED_AT_ONCE else "square",
+        marker="circle" if len(shown.near) <= ROUND else "square",
         size=_size(len(shown.near)),
         line_color=None,
         fill_color={"field": error[place], "transform": mapper} if error else "#777777",
@@ -251,6 +254,9 @@ def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> A
     above: dict[str, Any] = {"source": near, "level": "overlay", "line_color": MARK}
     picture.segment(a + "0", a + "1", b + "0", b + "1", line_alpha=0.6, **above)
     picture.scatter(b + "0", b + "1", size=9, fill_color=None, line_width=2, **above)
+    sides = shown.sides[place]
+    if sides is not None:
+        draw_sides(picture, place, sides, CATEGORIES, _size(len(shown.near)))
     return picture
 
 

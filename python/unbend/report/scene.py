@@ -12,14 +12,17 @@ import numpy.typing as npt
 
 from .._random import generator
 from ..comparison import Comparison
+from ..cut import Seam
 from ..measures import MEASURES, Measure
 from ..metrics import faithfulness
 from ..neighbors import Neighborhoods
 from ..quality import Quality
+from ..seams import seams_of
 from ..survey import Survey
+from .sides import Sides
 from .sprite import Sprite
 
-__all__ = ["Scene", "Shown"]
+__all__ = ["Scene", "Shown", "sewn"]
 
 Array = npt.NDArray[Any]
 
@@ -59,6 +62,8 @@ class Shown:
     labels: list[str] | None
     """What the codes in the column "label" stand for."""
     sprite: Sprite | None
+    sides: list[Sides | None]
+    """The two sides of the cut of each embedding, if there is one."""
     n_points: int
     shade: Measure | None
     """What the error of a point is."""
@@ -74,14 +79,24 @@ class Scene:
     labels: Array | None
     values: Mapping[str, Array]
     sprite: Sprite | None
+    seams: Mapping[str, list[Seam]]
 
     @classmethod
-    def of(cls, n: int, seed: int, *, labels: Any, images: Any, values: Mapping[str, Any] | None) -> Scene:
+    def of(
+        cls,
+        n: int,
+        seed: int,
+        *,
+        labels: Any,
+        images: Any,
+        values: Mapping[str, Any] | None,
+        seams: Mapping[str, list[Seam]],
+    ) -> Scene:
         """Check what belongs to the points."""
         drawn = np.arange(n) if n <= MOST_DRAWN else _drawn(n, seed)
         known = None if labels is None else _as_labels(labels, n)
         numbers = {str(name): _as_values(given, str(name), n) for name, given in (values or {}).items()}
-        return cls(n, drawn, known, numbers, None if images is None else Sprite.of(images, n, drawn))
+        return cls(n, drawn, known, numbers, None if images is None else Sprite.of(images, n, drawn), seams)
 
     def shown(self, survey: Survey, found: Comparison) -> Shown:
         """Gather what the page draws; the embeddings in the order of the comparison."""
@@ -103,13 +118,25 @@ class Scene:
             columns=columns,
             near=self._near(survey.graph),
             n_near=round(float(survey.graph.sizes.mean())),
-            embeddings=[{"name": name, "axes": min(ys[name].shape[1], MOST_AXES)} for name in found],
+            embeddings=[
+                {
+                    "name": name,
+                    "axes": min(ys[name].shape[1], MOST_AXES),
+                    "seams": len(self.seams.get(name, ())),
+                }
+                for name in found
+            ],
             modes=modes or [{"name": "nothing", "fields": [], "labels": None}],
             labels=labels,
             sprite=self.sprite,
+            sides=[self._sides(name, ys[name]) for name in found],
             n_points=self.n,
             shade=shade,
         )
+
+    def _sides(self, name: str, y: Array) -> Sides | None:
+        seams = self.seams.get(name, [])
+        return Sides.of(y[:, :MOST_AXES], seams) if seams else None
 
     def _add_labels(
         self, columns: dict[str, Array], modes: list[dict[str, Any]], copies: int
@@ -143,6 +170,15 @@ class Scene:
             found = place[graph.indices[starts[rows] + column]]
             own[rows[found >= 0], column] = found[found >= 0]
         return own.astype(kind)
+
+
+def sewn(embeddings: Mapping[str, Any], given: Mapping[str, Any] | None, n: int) -> dict[str, list[Seam]]:
+    """Return the seams of each embedding that has any: those given, or those of a fitted estimator."""
+    unknown = next((name for name in given or () if name not in embeddings), None)
+    if unknown is not None:
+        raise ValueError(f"seams are given of {unknown!r}, but embeddings are {', '.join(embeddings)}")
+    found = {name: seams_of(y, (given or {}).get(name, "auto"), n) for name, y in embeddings.items()}
+    return {name: seams for name, seams in found.items() if seams}
 
 
 def _drawn(n: int, seed: int) -> Array:
