@@ -67,6 +67,9 @@ REFINE_VECTORS = 10
 FAITHFULNESS_FIELDS = 8
 """Numbers of the measures for each point."""
 
+IMPORTED = 300 * 10**6
+"""What Python takes with all that is imported, and a block of rows under way: measured."""
+
 CGROUPS = Path("/sys/fs/cgroup")
 UNLIMITED = 2**60
 
@@ -396,6 +399,17 @@ def check(needed: int, max_memory: float | None = None) -> None:
     if needed > allowed:
         left = "" if max_memory is not None else " available (max_memory sets another limit)"
         raise MemoryError(f"the fit needs about {readable(needed)}, but {words} {readable(allowed)}{left}")
+
+
+def allowed(max_memory: float | None = None) -> int | None:
+    """Return how many bytes may be used: those given, else what the machine has; None if it does not tell.
+
+    Examples
+    --------
+    >>> allowed(2e9)
+    2000000000
+    """
+    return available() if max_memory is None else _as_bytes(max_memory)
 
 
 def _as_bytes(max_memory: float) -> int:
