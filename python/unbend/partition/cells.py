@@ -29,8 +29,11 @@ Booleans = npt.NDArray[np.bool_]
 FREE = 0.5
 """Points with a gap of at most this share of the width move while a cell is settled; those beyond are held."""
 
-STEPS, REDUCTION = 30, 1e-3
-"""How many steps of conjugate gradients settle a cell, and by how much its residual shall fall."""
+STEPS, REDUCTION = 8, 1e-2
+"""How many steps of conjugate gradients are taken for given frames, and by how much the residual shall fall."""
+
+INNER, MUCH = 6, 1e-2
+"""A cell finds frames anew at most so often, and while that lowers R by more than this share."""
 
 FIELDS = ("r", "r_n", "r_c", "r_pca", "bound")
 """What the core measures of each neighbourhood, in its order."""
@@ -278,46 +281,90 @@ def settle(job: Job, cell: Cell, stage: int, motions: Any, renewed: bool) -> Arr
         kept = job.shelf.take(f"cell-{cell.number}")
         y = kept["y"] if stage == 0 else job.shelf.take(f"state-{cell.number}-{stage}")["y"]
         agreed, _ = _agreed(job, cell, kept, y, stage, motions)
-        change = np.zeros(1)
+        values = np.zeros(2)
         if kept["indices"].size:
-            agreed, change = _settled(job, cell, kept, agreed, motions[cell.number], renewed)
+            agreed, values = _settled(job, cell, kept, agreed, motions[cell.number], renewed)
         job.shelf.keep(f"rim-{cell.number}-{stage + 1}", _rim(kept, agreed, cell.width))
-        return {"y": agreed, "change": change}
+        return {"y": agreed, "values": values}
 
-    found = job.shelf.made(name, make)
-    return {"change": found["change"]}
+    return {"values": job.shelf.made(name, make)["values"]}
 
 
 def _settled(
     job: Job, cell: Cell, kept: Arrays, agreed: Array, motions: Any, renewed: bool
 ) -> tuple[Array, Array]:
-    from scipy.sparse.linalg import LinearOperator, cg
-
-    n, d = agreed.shape
-    held = cell.members(job)
-    graph = Neighborhoods.from_knn(kept["indices"])._graph | {"found_here": True}
-    core = _core.Refiner(held.x, graph, d, job.parameters.get("objective", "R_N"), job.n_jobs)
-    alone = _moved(kept, motions)
+    """Return where the points go, and R before and after, of all neighbourhoods that were looked at."""
+    held, alone = cell.members(job), _moved(kept, motions)
     known = np.isfinite(agreed).all(axis=1)
     start = np.where(known[:, None], agreed, alone)
-    if renewed:
-        sides, _ = core.frames(held.x, graph, start)
-    else:
-        sides = core.apply(graph, alone.ravel())
-    free = np.repeat((kept["gaps"] <= FREE * cell.width) & (kept["piece"] >= 0), d)
-    first = np.where(free, sides - core.apply(graph, start.ravel()), 0.0)
-    diagonal = np.repeat(core.diagonal(graph), d)
-    scale = np.where(free & (diagonal > 0), 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
-    square = (n * d, n * d)
-    change, _ = cg(
-        LinearOperator(square, matvec=lambda v: np.where(free, core.apply(graph, np.where(free, v, 0.0)), 0.0)),
-        first,
-        M=LinearOperator(square, matvec=lambda v: scale * v),
-        rtol=REDUCTION,
-        maxiter=STEPS,
-    )
-    moved = start + change.reshape(n, d)
-    return np.where(known[:, None], moved, agreed), np.array([np.sqrt(np.mean(change**2))])
+    system = _Held(job, held.x, kept, (kept["gaps"] <= FREE * cell.width) & (kept["piece"] >= 0))
+    moved, values = system.renewed(start) if renewed else system.fixed(start, alone)
+    return np.where(known[:, None], moved, agreed), np.array(values) * len(agreed)
+
+
+class _Held:
+    """Eq. 11 where some points are held."""
+
+    def __init__(self, job: Job, x: Any, kept: Arrays, free: Booleans) -> None:
+        self._x, self._graph = x, _known_graph(kept["indices"])
+        self._d, self._free = job.n_components, np.repeat(free, job.n_components)
+        self._core = _core.Refiner(
+            x, self._graph, self._d, job.parameters.get("objective", "R_N"), job.n_jobs
+        )
+        diagonal = np.repeat(self._core.diagonal(self._graph), self._d)
+        fine = self._free & (diagonal > 0)
+        self._scale = np.where(fine, 1.0 / np.where(fine, diagonal, 1.0), 0.0)
+        self._multigrid: _core.Multigrid | None = None
+
+    def fixed(self, start: Array, alone: Array) -> tuple[Array, list[float]]:
+        """Keep the frames of the embedding that the cell was given alone: for them it solves eq. 11."""
+        moved = self._step(start, self._core.apply(self._graph, alone.ravel()), plain=True)
+        return moved, [0.0, 0.0]
+
+    def renewed(self, start: Array) -> tuple[Array, list[float]]:
+        """Find frames anew, and the embedding for them, in turn, while that gains much."""
+        sides, value = self._core.frames(self._x, self._graph, start)
+        y, values = start, [value]
+        for step in range(INNER):
+            moved = self._step(y, sides, plain=step == 0)
+            sides, reached = self._core.frames(self._x, self._graph, moved)
+            if not reached < value:
+                break
+            y = moved
+            values.append(reached)
+            if value - reached <= MUCH * value:
+                break
+            value = reached
+        return y, [values[0], values[-1]]
+
+    def _step(self, y: Array, sides: Array, plain: bool) -> Array:
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        square = (y.size, y.size)
+        change, _ = cg(
+            LinearOperator(square, matvec=lambda v: self._where_free(self._apply(self._where_free(v)))),
+            self._where_free(sides - self._apply(y.ravel())),
+            M=LinearOperator(square, matvec=(lambda v: self._scale * v) if plain else self._cycle),
+            rtol=REDUCTION,
+            maxiter=STEPS,
+        )
+        return y + change.reshape(y.shape)
+
+    def _apply(self, v: Array) -> Array:
+        return self._core.apply(self._graph, v)
+
+    def _where_free(self, v: Array) -> Array:
+        return np.where(self._free, v, 0.0)
+
+    def _cycle(self, v: Array) -> Array:
+        if self._multigrid is None:
+            self._multigrid = self._core.multigrid(self._graph)
+        return self._where_free(self._multigrid.cycle(self._where_free(v), self._d))
+
+
+def _known_graph(indices: Any) -> Any:
+    """Return neighbours that were found here as the core takes them."""
+    return Neighborhoods.from_knn(indices)._graph | {"found_here": True}
 
 
 def _moved(kept: Arrays, motions: Any) -> Array:
@@ -363,7 +410,7 @@ SUMS = (*FIELDS, "a", "b", "measured", "degenerate")
 def faithful_sums(x: Any, y: Array, indices: Any, own: Booleans, n_jobs: int) -> Array:
     """Return the sums of which the measures of all neighbourhoods are made, each rounded once."""
     centers = np.flatnonzero(own).astype(np.uint32)
-    graph: Any = Neighborhoods.from_knn(indices)._graph | {"found_here": True}
+    graph = _known_graph(indices)
     fields = np.empty((8, len(centers)))
     if len(centers) == 0:
         return np.zeros(len(SUMS))

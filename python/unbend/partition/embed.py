@@ -19,7 +19,7 @@ __all__ = ["embed", "faithfulness"]
 
 Method = Literal["psa", "gp"]
 
-PASSES = 2
+PASSES = 10
 """How often seams are removed."""
 
 
@@ -73,8 +73,8 @@ def embed(
         neighbourhoods hold.
     objective : {"R_N", "R"}
         What refinement makes small.
-    passes : int, default 2
-        How often seams are removed.
+    passes : int, default 10
+        How often seams are removed at most.
     parameters : dict, optional
         More parameters of the estimator that embeds a cell.
     max_memory : float, optional

@@ -78,7 +78,7 @@ def halve(x: Matrix, n_cells: int, n_jobs: int = 0) -> Indices:
     labels = np.zeros(len(x), dtype=np.uint32)
     if n_cells < 2:
         return labels
-    graph = search(x, min(GRAPH_NEIGHBORS, len(x) - 1), "exact", 1.0, 0, n_jobs).symmetrized()
+    graph = search(x, min(GRAPH_NEIGHBORS, len(x) - 1), "exact", 1.0, 0, n_jobs or None).symmetrized()
     lengths = _with_lengths(x, graph)
     waiting = [(np.arange(len(x)), 0, n_cells)]
     while waiting:

@@ -63,8 +63,9 @@ class Partition:
         were aligned, before seams were removed: in units of the data.
     trust : ndarray
         How much each of these overlaps counted, from 0 to 1.
-    changes : list of float
-        By how much points moved, in root mean square, each time that seams were removed.
+    history : list of float
+        The objective of the neighbourhoods in cells and halos before each time that seams were removed; 0 where
+        frames were not found anew.
     failed : dict
         Cells that could not be embedded, and why.
     n_lost : int
@@ -85,7 +86,7 @@ class Partition:
     held_sizes: npt.NDArray[np.int64] = field(repr=False)
     overlap_error: Array = field(repr=False)
     trust: Array = field(repr=False)
-    changes: list[float]
+    history: list[float]
     failed: dict[int, str]
     n_lost: int
     n_connected_components: int

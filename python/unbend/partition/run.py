@@ -35,6 +35,9 @@ Task = Callable[..., Arrays]
 PROBES = 256
 """At so many points the true distance of the farthest neighbour is found before there are cells."""
 
+ENOUGH = 1e-3
+"""Seams are removed until that lowers R by less than this share."""
+
 SCALES = 5
 """In so many cells it is asked from how many neighbours tangents should be found."""
 
@@ -257,13 +260,17 @@ class Run:
         self.found |= {"overlap_error": aligned.error, "trust": aligned.trust}
         return aligned
 
-    def settle(self, passes: int, renewed: bool) -> None:
-        """Remove the seams: every cell between its neighbours, some times."""
-        self.found["changes"] = []
+    def settle(self, passes: int, renewed: bool) -> int:
+        """Remove the seams: every cell between its neighbours, until that gains little; return how often."""
+        self.found["history"] = []
         for stage in range(passes):
             calls = [(self.job, cell, stage, self._motions(cell, stage), renewed) for cell in self.cells]
             moved = self.engine.map("seams", cells.settle, calls, self.watch)
-            self.found["changes"].append(float(np.sqrt(np.mean([float(one["change"][0]) ** 2 for one in moved]))))
+            before, after = added([one["values"] for one in moved]) / self.found["held"].sum()
+            self.found["history"].append(float(before))
+            if before - after <= ENOUGH * before:
+                return stage + 1
+        return passes
 
     def _motions(self, cell: Cell, stage: int) -> dict[int, Any]:
         """Return the motions of a cell and its neighbours; once they are settled, only their components."""

@@ -189,8 +189,8 @@ class Task:
         run.embed(s["tangent_neighbors"])
         run.align()
         plain = run.found["tangent_neighbors"] == s["n_neighbors"]
-        run.settle(s["passes"], s["refine"] == "auto" and plain)
-        run.found["sums"] = run.measure(s["passes"])
+        stage = run.settle(s["passes"], s["refine"] == "auto" and plain)
+        run.found["sums"] = run.measure(stage)
         return run.gather()
 
     def measured(self, run: Run) -> CellwiseFaithfulness:
@@ -212,7 +212,7 @@ class Task:
             held_sizes=found["held"],
             overlap_error=found["overlap_error"],
             trust=found["trust"],
-            changes=found["changes"],
+            history=found["history"],
             failed=found["failed"],
             n_lost=found["n_lost"],
             n_connected_components=found["n_components"],
