@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LinearPlan", "PathsPlan", "Plan", "SpectralPlan", "Stages", "available", "check"]
+__all__ = ["CellsPlan", "LinearPlan", "PathsPlan", "Plan", "SpectralPlan", "Stages", "allowed", "available", "check"]
 
 REAL, INDEX, POINTER = 8, 4, 8
 """Bytes of a float64, a u32 and an i64."""
@@ -66,6 +66,9 @@ REFINE_VECTORS = 10
 
 FAITHFULNESS_FIELDS = 8
 """Numbers of the measures for each point."""
+
+HALO = 1.35
+"""Points that a cell holds, for each of its own: as planned for."""
 
 IMPORTED = 300 * 10**6
 """What Python takes with all that is imported, and a block of rows under way: measured."""
@@ -267,6 +270,35 @@ class Plan(Stages):
             "measures": FAITHFULNESS_FIELDS * REAL * self.n,
             "centers": INDEX * self.n,
         }
+
+
+@dataclass(frozen=True)
+class CellsPlan(Plan):
+    """The sizes of a fit in cells: one of them at a time, and the neighbours of all points.
+
+    Attributes
+    ----------
+    points : int
+        Of a cell, without its halo.
+
+    Examples
+    --------
+    >>> sizes = {"n": 1_000_000, "q": 3, "d": 2, "k": 12, "aligned": True}
+    >>> CellsPlan(**sizes, points=50_000).peak() < 0.5 * Plan(**sizes).peak()
+    True
+    """
+
+    points: int = 0
+
+    def _between(self) -> dict[str, dict[str, int]]:
+        return {"cells": self._graph() | self._embedding() | {"a cell": self.cell_bytes()}}
+
+    def cell_bytes(self) -> int:
+        """Return what is held while a cell is embedded with its halo."""
+        held = int(HALO * self.points)
+        whole = {name: value for name, value in vars(self).items() if name != "points"}
+        plan = Plan(**(whole | {"n": held, "searched": True}))
+        return max(sum(parts.values()) for parts in plan.stages().values()) + 2 * held * REAL * (self.q + self.d)
 
 
 @dataclass(frozen=True)

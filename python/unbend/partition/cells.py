@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..neighbors import Neighborhoods, search
+from ..neighbors import DEFAULT_RECALL, Neighborhoods, search
 from ..progress import Watch
 from .plan import CORE
 from .scatter import Job, Members, members
@@ -158,7 +158,9 @@ def _estimator(job: Job, tangent_neighbors: int | None, n: int) -> Any:
 def _graph(job: Job, x: Any) -> Neighborhoods:
     if len(x) <= job.n_neighbors:
         raise ValueError(f"n_neighbors = {job.n_neighbors} needs at least {job.n_neighbors + 1} points, got {len(x)}")
-    return search(x, job.n_neighbors, "auto", 0.98, 0, job.n_jobs or None)
+    method = job.parameters.get("neighbors_method", "auto")
+    recall = job.parameters.get("neighbors_recall", DEFAULT_RECALL)
+    return search(x, job.n_neighbors, method, recall, 0, job.n_jobs or None)
 
 
 def _proved(held: Members, graph: Neighborhoods, reach: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from .run import Serial
 from .sources import source_of
 from .task import Task, folder_for
 
-__all__ = ["embed", "faithfulness"]
+__all__ = ["embed", "faithfulness", "within"]
 
 Method = Literal["psa", "gp"]
 
@@ -43,6 +44,7 @@ def embed(
     n_jobs: int | None = None,
     verbose: int = 0,
     callback: Callback | None = None,
+    begin: Callable[[int, int, int], object] | None = None,
 ) -> Partition:
     """Embed data of any size, cell by cell.
 
@@ -92,6 +94,9 @@ def embed(
         Whether to show progress.
     callback : callable, optional
         Called as ``callback(stage, done, total, best)`` between tasks; the fit stops when it returns True.
+    begin : callable, optional
+        Called as ``begin(n_cells, points_per_cell, bytes)`` before any work: what is planned, and what memory it
+        takes at most.
 
     Returns
     -------
@@ -126,6 +131,8 @@ def embed(
     task = Task.embedding(source, settings, points_per_cell, max_memory, n_jobs)
     if out is not None:
         check_target(out, force=force, suffixes=(".npy",))
+    if begin is not None:
+        begin(task.n_cells, task.points, task.bytes)
     with folder_for(directory, out) as folder:
         run = task.begun(folder, Serial(), Watch(verbose, callback), errors)
         file = task.embedded(run)
@@ -135,6 +142,15 @@ def embed(
             shutil.move(file, out)
             embedding = np.load(out, mmap_mode="r")
     return task.result(run, embedding)
+
+
+def within(X: Any, watch: Watch, *, points_per_cell: int, n_jobs: int | None, **settings: Any) -> Partition:
+    """Embed an array, as a part of a fit that has a watch already."""
+    settings = {"method": "psa", "passes": PASSES} | settings
+    task = Task.embedding(source_of(X), settings, points_per_cell, None, n_jobs)
+    with folder_for(None, None) as folder:
+        run = task.begun(folder, Serial(), watch, "raise")
+        return task.result(run, np.load(task.embedded(run)))
 
 
 def faithfulness(

@@ -41,9 +41,6 @@ ENOUGH = 1e-3
 SCALES = 5
 """In so many cells it is asked from how many neighbours tangents should be found."""
 
-HALO = 1.35
-"""Points that a cell holds, for each of its own: as planned for."""
-
 USUAL_POINTS, FEWEST_POINTS = 200_000, 2_000
 """Cells are not made larger without need, nor smaller than is sensible."""
 
@@ -83,11 +80,10 @@ def cell_bytes(points: int, q: int, d: int, k: int, itemsize: int, method: str, 
     >>> 50e6 < cell_bytes(50_000, 3, 2, 12, 8, "psa", None) < 200e6
     True
     """
-    held = int(HALO * points)
-    plan = memory.Plan(
-        n=held, q=q, d=d, k=k, itemsize=itemsize, tangents=tangents, aligned=method == "psa", refined=True
+    plan = memory.CellsPlan(
+        n=points, q=q, d=d, k=k, itemsize=itemsize, tangents=tangents, aligned=method == "psa", points=points
     )
-    return plan.peak() + 2 * held * (q * itemsize + memory.REAL * d)
+    return int(memory.UNRETURNED * plan.cell_bytes())
 
 
 def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int = USUAL_POINTS) -> int:

@@ -135,7 +135,8 @@ class Task:
         check_choice(errors, "errors", ("warn", "raise"))
         self._claim(Shelf(str(folder)))
         s = self.settings
-        parameters = dict(s.get("parameters") or {}) | {"refine": None, "objective": s.get("objective", "R_N")}
+        parameters = {"random_state": 0} | dict(s.get("parameters") or {})
+        parameters |= {"refine": None, "objective": s.get("objective", "R_N")}
         job = Job(
             str(folder),
             self.source,
