@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import tempfile
-import time
+import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -16,18 +12,17 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory
-from ..points import Matrix, as_count
-from ..progress import Callback, Watch
+from .. import _core, memory
+from ..points import Matrix
+from ..progress import Watch
 from . import cells, scatter
 from .align import Aligned, Overlaps, align
 from .cells import Cell
 from .plan import Plan, halve, sample_size, width_of
 from .scatter import Job
-from .shelf import Arrays, Shelf
-from .sources import Source, block_rows
+from .shelf import Arrays
 
-__all__ = ["Engine", "Run", "Serial", "cell_bytes", "points_that_fit"]
+__all__ = ["Engine", "PartWarning", "Run", "Serial", "added", "carried_out", "cell_bytes", "points_that_fit"]
 
 Array = npt.NDArray[np.float64]
 Task = Callable[..., Arrays]
@@ -65,11 +60,17 @@ class Serial:
         with watch.stage(stage, len(calls)):
             for done, call in enumerate(calls):
                 if watch.report(stage, done, len(calls)):
-                    from .. import _core
-
                     raise _core.Stopped
-                found.append(task(*call))
+                found.append(carried_out(task, *call))
         return found
+
+
+def carried_out(task: Task, *call: Any) -> Arrays:
+    """Run a task with one thread of BLAS: how it adds up depends on how many it has."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        return task(*call)
 
 
 def cell_bytes(points: int, q: int, d: int, k: int, itemsize: int, method: str, tangents: int | None) -> int:
@@ -300,8 +301,7 @@ class Run:
         target = job.shelf.place("out.npy")
         if not target.exists():
             shape = (job.source.shape[0], job.n_components)
-            del_ = np.lib.format.open_memmap(target, mode="w+", dtype=np.float64, shape=shape)
-            del del_
+            np.lib.format.open_memmap(target, mode="w+", dtype=np.float64, shape=shape).flush()
             for block in range(job.n_blocks):
                 job.shelf.drop(f"out-{block}")
         calls = [
@@ -336,8 +336,6 @@ class Run:
 
 def added(parts: list[Array]) -> Array:
     """Return the sum of arrays, each entry rounded once: it does not depend on how the points were divided."""
-    import math
-
     return np.array([math.fsum(column) for column in np.stack(parts).T])
 
 

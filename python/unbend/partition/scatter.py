@@ -80,14 +80,14 @@ class Job:
 
     def plan(self) -> Plan:
         """Return the cells."""
-        return _plan(self.folder)
+        return _plan(self.folder, self.shelf.place("plan.npz").stat().st_mtime_ns)
 
     def __hash__(self) -> int:
         return hash(self.folder)
 
 
 @lru_cache(maxsize=1)
-def _plan(folder: str) -> Plan:
+def _plan(folder: str, written: int) -> Plan:
     return Plan.from_arrays(Shelf(folder).take("plan"))
 
 

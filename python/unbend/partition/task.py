@@ -133,7 +133,7 @@ class Task:
     def begun(self, folder: Path, engine: Engine, watch: Watch, errors: Literal["warn", "raise"]) -> Run:
         """Begin, or go on where the folder says; all points are sorted by cell."""
         check_choice(errors, "errors", ("warn", "raise"))
-        self._claim(Shelf(str(folder)))
+        self.claim(Shelf(str(folder)))
         s = self.settings
         parameters = {"random_state": 0} | dict(s.get("parameters") or {})
         parameters |= {"refine": None, "objective": s.get("objective", "R_N")}
@@ -153,7 +153,7 @@ class Task:
         self._say_not_finite(run)
         return run
 
-    def _claim(self, shelf: Shelf) -> None:
+    def claim(self, shelf: Shelf) -> None:
         """Refuse a folder that belongs to other data or parameters."""
         mark = {
             "version": VERSION,
