@@ -30,7 +30,7 @@ Task = Callable[..., Arrays]
 PROBES = 256
 """At so many points the true distance of the farthest neighbour is found before there are cells."""
 
-ENOUGH = 1e-3
+ENOUGH = 1e-4
 """Seams are removed until that lowers R by less than this share."""
 
 SCALES = 5
