@@ -70,7 +70,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -
 
 $(VENV)/built: $(VENV)/ready $(SOURCES)
 	@$(BIN)/maturin --version >/dev/null
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet,report,anndata,zarr
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet,report,anndata,zarr,dask
 	@touch $@
 
 $(VENV)/ready: pyproject.toml | tools

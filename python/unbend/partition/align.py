@@ -20,14 +20,18 @@ __all__ = ["Aligned", "Overlaps", "align"]
 
 Array = npt.NDArray[np.float64]
 
-ROUNDS = 6
-"""How often overlaps are weighed anew."""
+GENTLE, STRICT = 10, 6
+"""How often overlaps are weighed anew: first so that the sum of distances is made small, not that of squares, by which
+the many win against the few; then so that what misses by far hardly counts at all."""
 
 USUAL = 3.0
 """An overlap that misses by so many times the usual counts a half."""
 
-ROUNDING = 1e-12
-"""Misses of this share of an overlap are none."""
+LEAST = 1e-9
+"""No overlap counts less, so that what hangs on it alone has a place."""
+
+ROUNDING = 1e-7
+"""Misses of this share of an overlap are none: they are the root of a difference of squares."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,15 +123,16 @@ def align(overlaps: Overlaps, n_pieces: int, d: int) -> Aligned:
     components = _components(overlaps.ends, n_pieces)
     if len(overlaps.ends) == 0:
         return Aligned(np.tile(np.eye(d), (n_pieces, 1, 1)), np.zeros((n_pieces, d)), components, np.empty(0), np.empty(0))
-    trust = np.ones(len(overlaps.ends))
+    odds = _round_triangles(overlaps, n_pieces)
+    trust = _trust(odds, overlaps, strict=True)
     turns = shifts = error = None
-    for _ in range(ROUNDS):
-        turns = _turn(overlaps, n_pieces, d, trust, turns)
+    for step in range(GENTLE + STRICT):
+        turns = _turn(overlaps, n_pieces, d, trust, odds, turns)
         shifts = _shift(overlaps, overlaps.shifted(turns), n_pieces, trust)
         apart = overlaps.shifted(turns) + shifts[overlaps.ends[:, 0]] - shifts[overlaps.ends[:, 1]]
         squared = overlaps.missing(turns) / overlaps.total + (apart**2).sum(axis=1)
         error = np.sqrt(squared)
-        trust = _trust(squared, overlaps)
+        trust = _trust(squared, overlaps, strict=step >= GENTLE)
     assert turns is not None and shifts is not None and error is not None
     return Aligned(turns, shifts, components, error, trust)
 
@@ -140,14 +145,53 @@ def _components(ends: Any, n_pieces: int) -> npt.NDArray[np.int64]:
     return np.asarray(connected_components(joined, directed=False)[1], dtype=np.int64)
 
 
-def _trust(squared: Array, overlaps: Overlaps) -> Array:
+def _trust(squared: Array, overlaps: Overlaps, strict: bool) -> Array:
     """Return the weights of overlaps: those that miss by far more than is usual count little."""
     floor = ROUNDING**2 * overlaps.sizes.max(axis=1) / overlaps.total
     usual = max(float(np.median(squared)), float(np.median(floor)), np.finfo(float).tiny)
-    return np.asarray(1.0 / (1.0 + squared / (USUAL**2 * usual)) ** 2)
+    missed = np.sqrt(squared / usual) / USUAL
+    return np.maximum(1.0 / (1.0 + missed**4 if strict else 1.0 + missed), LEAST)
 
 
-def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, start: Array | None) -> Array:
+def _round_triangles(overlaps: Overlaps, n_pieces: int) -> Array:
+    """Return how far from closing each overlap's best triangle is, squared: a wrong overlap is in none that closes.
+
+    Three pieces that overlap in pairs say twice how one lies to another. An overlap that is in no triangle has the
+    median of all.
+    """
+    turns, first, second = _steps(overlaps)
+    number = {(int(i), int(j)): e for e, (i, j) in enumerate(overlaps.ends)}
+    after: list[list[int]] = [[] for _ in range(n_pieces)]
+    for i, j in number:
+        after[i].append(j)
+    found = [
+        (e, number[i, k], number[j, k]) for (i, j), e in number.items() for k in after[i] if (j, k) in number
+    ]
+    odds = np.full(len(overlaps.ends), np.inf)
+    if found:
+        ij, ik, jk = np.array(found).T
+        direct, round_ = turns[ik], turns[ij] @ turns[jk]
+        reach = overlaps.sizes[ik].mean(axis=1) / overlaps.total[ik]
+        # Where the middle of what i and k share comes to lie, once round by j.
+        middle = np.einsum("ea,eab->eb", first[ik] - first[ij], turns[ij]) + second[ij]
+        middle = np.einsum("ea,eab->eb", middle - first[jk], turns[jk]) + second[jk]
+        apart = ((middle - second[ik]) ** 2).sum(axis=1) + reach * ((direct - round_) ** 2).sum(axis=(1, 2))
+        for edges in (ij, ik, jk):
+            np.minimum.at(odds, edges, apart)
+    known = np.isfinite(odds)
+    odds[~known] = np.median(odds[known]) if known.any() else 0.0
+    return odds
+
+
+def _steps(overlaps: Overlaps) -> tuple[Array, Array, Array]:
+    """Return for each overlap the motion from its first piece to its second: turn, middle in one, middle in the other."""
+    u, _, v = np.linalg.svd(overlaps.cross)
+    return u @ v, overlaps.means[:, 0], overlaps.means[:, 1]
+
+
+def _turn(
+    overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, start: Array | None
+) -> Array:
     """Return the turns of pieces: from `start`, or along the tree of the overlaps that fit best by themselves."""
     ends = overlaps.ends
     rows = np.concatenate([ends[:, 0], ends[:, 1]])
@@ -159,6 +203,7 @@ def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, start: Array 
     cross = scale * trust[:, None, None] * overlaps.cross
     products = np.concatenate([cross, np.swapaxes(cross, 1, 2)])[order]
     fit = 1.0 - np.linalg.svd(overlaps.cross, compute_uv=False).sum(axis=1) / (overlaps.sizes.mean(axis=1))
+    fit = np.maximum(fit, 0.0) + odds * overlaps.total / overlaps.sizes.mean(axis=1)
     weights = np.concatenate([fit, fit])[order]
     # The core keeps matrices column after column.
     flat = np.ascontiguousarray(np.swapaxes(products, 1, 2)).ravel()

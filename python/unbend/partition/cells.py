@@ -100,29 +100,51 @@ def embed(job: Job, cell: Cell, tangent_neighbors: int | None) -> Arrays:
 
 def _embed(job: Job, cell: Cell, tangent_neighbors: int | None) -> tuple[Arrays, Arrays]:
     held = cell.members(job)
-    kept: Arrays = {"ids": held.ids, "gaps": held.gaps, "second": held.second}
-    d, n = job.n_components, len(held.ids)
+    said: Arrays = {"core": np.array(int(held.core.sum()))}
     try:
+        graph = _graph(job, held.x)
+        said["proved"] = np.array(_proved(held, graph, cell.reach))
+        places = np.flatnonzero(_joined(held, graph, cell.reach))
+        held = held.some(places)
         embedding, graph, n_iter = _laid_flat(job, held, tangent_neighbors)
     except (ValueError, MemoryError, ArithmeticError) as error:
-        said = {"failed": np.array(" ".join(str(error).split())), "core": np.array(int(held.core.sum()))}
-        nothing = np.zeros(0, dtype=np.int64)
-        nowhere = {"y": np.full((n, d), np.nan), "piece": np.full(n, -1, dtype=np.int32)}
-        return said | {"pieces": nothing}, kept | nowhere | {"indices": np.empty((0, 0), np.uint32)}
+        reason = " ".join(str(error).split()) if said["core"] else ""  # no harm is done where nothing is
+        return said | {"failed": np.array(reason), "pieces": np.zeros(0, np.int64)}, _nowhere(job, held)
     pieces = graph.component_labels.astype(np.int32)
     counts = np.bincount(pieces[held.core], minlength=int(pieces.max()) + 1)
     # What has no point of the cell itself is another cell's concern.
     pieces[counts[pieces] == 0] = -1
-    said = {
-        "failed": np.array(""),
-        "core": np.array(int(held.core.sum())),
-        "held": np.array(n),
-        "pieces": counts,
-        "n_iter": np.array(n_iter),
-        "proved": np.array(_proved(held, graph, cell.reach)),
+    indices = graph._graph["indices"].reshape(len(held.ids), -1)
+    said |= {"failed": np.array(""), "pieces": counts, "n_iter": np.array(n_iter)}
+    return said, _where(held) | {"places": places, "y": embedding, "piece": pieces, "indices": indices}
+
+
+def _where(held: Members) -> Arrays:
+    return {"ids": held.ids, "gaps": held.gaps, "second": held.second}
+
+
+def _nowhere(job: Job, held: Members) -> Arrays:
+    """Return what is kept of a cell that could not be embedded."""
+    n = len(held.ids)
+    return _where(held) | {
+        "places": np.arange(n),
+        "y": np.full((n, job.n_components), np.nan),
+        "piece": np.full(n, -1, dtype=np.int32),
+        "indices": np.empty((0, 0), np.uint32),
     }
-    indices = graph._graph["indices"].reshape(n, -1)
-    return said, kept | {"y": embedding, "piece": pieces, "indices": indices}
+
+
+def _joined(held: Members, graph: Neighborhoods, reach: float) -> Booleans:
+    """Return which points of the halo belong with the cell: those in neighbourhoods that are known to be whole.
+
+    At its end a halo may hold scraps of other parts of the surface. Points there lack neighbours, and would be joined to
+    whatever is near: to the next sheet.
+    """
+    lists = graph._graph["indices"].reshape(len(held.ids), -1)
+    whole = held.core | (2 * graph.distances.reshape(lists.shape)[:, -1] + held.gaps <= reach)
+    joined = whole.copy()
+    joined[lists[whole].ravel()] = True
+    return joined
 
 
 def _laid_flat(
@@ -296,7 +318,7 @@ def _settled(
     job: Job, cell: Cell, kept: Arrays, agreed: Array, motions: Any, renewed: bool
 ) -> tuple[Array, Array]:
     """Return where the points go, and R before and after, of all neighbourhoods that were looked at."""
-    held, alone = cell.members(job), _moved(kept, motions)
+    held, alone = cell.members(job).some(kept["places"]), _moved(kept, motions)
     known = np.isfinite(agreed).all(axis=1)
     start = np.where(known[:, None], agreed, alone)
     system = _Held(job, held.x, kept, (kept["gaps"] <= FREE * cell.width) & (kept["piece"] >= 0))
@@ -395,7 +417,7 @@ def measure(job: Job, cell: Cell, stage: int, motions: Any) -> Arrays:
         segments = np.stack([np.cumsum(sizes) - sizes, sizes, sums], axis=1)
         found: Arrays = {"segments": segments, "moments": _spread(agreed[own], component[own])}
         if kept["indices"].size:
-            x = cell.members(job).x
+            x = cell.members(job).some(kept["places"]).x
             start = np.where(np.isfinite(agreed), agreed, kept["y"])
             found["sums"] = faithful_sums(x, start, kept["indices"], own, job.n_jobs)
         else:

@@ -114,7 +114,8 @@ def _along(x: Matrix, lengths: Any, members: npt.NDArray[np.intp]) -> Array:
     from_one = dijkstra(own, indices=one)
     other = _farthest(from_one)
     from_other = dijkstra(own, indices=other)
-    key: Array = from_one - from_other
+    with np.errstate(invalid="ignore"):
+        key: Array = from_one - from_other
     lost = ~np.isfinite(key)
     if lost.any():  # in pieces of their own: by how they lie in space
         rows = x[members].astype(np.float64)

@@ -202,6 +202,13 @@ class Members:
         """Which are of the cell itself."""
         return np.asarray(self.gaps < 0)
 
+    def some(self, places: Any) -> Members:
+        """Return some of them."""
+        if len(places) == len(self.ids):
+            return self
+        y = None if self.y is None else self.y[places]
+        return Members(self.ids[places], self.gaps[places], self.second[places], self.x[places], y)
+
 
 def members(job: Job, sizes: Any, segments: Any) -> Members:
     """Read a cell: one segment of each block, checked."""

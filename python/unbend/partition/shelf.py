@@ -56,7 +56,7 @@ class Shelf:
     def find(self, name: str) -> Arrays | None:
         """Return what was kept, None if it is not there or not whole: then it is made again."""
         try:
-            with np.load(self.place(f"{name}.npz"), allow_pickle=False) as held:
+            with self.place(f"{name}.npz").open("rb") as file, np.load(file, allow_pickle=False) as held:
                 return {key: held[key] for key in held.files}
         except FileNotFoundError:
             return None
