@@ -1,9 +1,9 @@
 """Embedding in cells beside embedding at once: time, memory, error; every run in processes of its own.
 
-    python benches/python/bench_partition.py                      # 1,000,000 points, on two Dask workers
-    python benches/python/bench_partition.py --noise 0.3
-    python benches/python/bench_partition.py --large 20_000_000   # a file, by the command, with --max-memory 3G
-    python benches/python/bench_partition.py --real FILE.npz --points-per-cell 60000
+python benches/python/bench_partition.py                      # 1,000,000 points, on two Dask workers
+python benches/python/bench_partition.py --noise 0.3
+python benches/python/bench_partition.py --large 20_000_000   # a file, by the command, with --max-memory 3G
+python benches/python/bench_partition.py --real FILE.npz --points-per-cell 60000
 """
 
 import argparse
@@ -25,7 +25,9 @@ QUANTILES = (0.5, 0.9, 0.99)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=1_000_000)
     parser.add_argument("--points-per-cell", type=int, default=62_500)
     parser.add_argument("--noise", type=float, default=0.0)
@@ -64,7 +66,10 @@ def called(options, *child):
 
 def side_by_side(options, folder):
     called(options, "make", folder, options.n, options.noise)
-    print(f"{options.n:,} points of a swiss roll, noise {options.noise:g}, {options.workers} threads or workers:\n")
+    print(
+        f"{options.n:,} points of a swiss roll, noise {options.noise:g}, "
+        f"{options.workers} threads or workers:\n"
+    )
     row("", "seconds", "peak of a process, MB", "R_N / bound", "disparity")
     row("---", "--:", "--:", "--:", "--:")
     whole, cells = called(options, "whole", folder), called(options, "cells", folder)
@@ -73,7 +78,10 @@ def side_by_side(options, folder):
         row(name, *numbers, f"{found['ratio']:.5f}", f"{found['disparity']:.3g}")
     seconds, peak = cells["seconds"] / whole["seconds"], cells["peak"] / whole["peak"]
     row("ratio", f"{seconds:.2f}", f"{peak:.2f}", "", f"{cells['disparity'] / whole['disparity']:.3f}")
-    print(f"\nThe driver: {cells['driver'] / MEGABYTE:.0f} MB. Neighbourhoods surely whole: {cells['proved']:.4%}.")
+    print(
+        f"\nThe driver: {cells['driver'] / MEGABYTE:.0f} MB. "
+        f"Neighbourhoods surely whole: {cells['proved']:.4%}."
+    )
     print(f"Seconds of the stages: {cells['stages']}\n")
     print("R_N of neighbourhoods above their bound, quantiles:\n")
     row("", *(f"{q:.0%}" for q in QUANTILES))
@@ -107,7 +115,7 @@ def cells(options, folder):
     import unbend.dask
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         client.run(_imported)  # as a cluster that is at work
         start = time.perf_counter()
@@ -134,7 +142,7 @@ def cells(options, folder):
 
 
 def _imported():
-    import unbend.align
+    import unbend.align  # noqa: F401
 
 
 def _peak():
@@ -146,9 +154,9 @@ def _peak():
 def along_borders(options, folder, y):
     """R_N above the bound, of points that more than one cell held and of all others."""
     import unbend as ub
-    from unbend.partition.run import Run, Serial
-    from unbend.partition.task import Task
+    from unbend.partition.run import Serial
     from unbend.partition.sources import source_of
+    from unbend.partition.task import Task
     from unbend.progress import Watch
 
     x = np.load(Path(folder, "x.npy"))
@@ -188,8 +196,19 @@ def large(options, folder):
     if not Path(folder, "x.npy").exists():
         called(options, "make", folder, options.large, options.noise)
     found = called(options, "command", folder)
-    print(f"{options.large:,} points, unbend embed --method {options.method} --max-memory {options.max_memory}:\n")
-    row("cells", "seconds", "planned, MB", "peak, MB", "R_N / bound", "neighbourhoods surely whole", "disparity")
+    print(
+        f"{options.large:,} points, unbend embed --method {options.method} "
+        f"--max-memory {options.max_memory}:\n"
+    )
+    row(
+        "cells",
+        "seconds",
+        "planned, MB",
+        "peak, MB",
+        "R_N / bound",
+        "neighbourhoods surely whole",
+        "disparity",
+    )
     row(*["--:"] * 7)
     row(
         found["n_cells"],
@@ -217,7 +236,7 @@ def distance(options, folder):
     print(json.dumps({"disparity": disparity(folder, np.load(Path(folder, "y.npy")))}))
 
 
-# Real data ---------------------------------------------------------------------------------------------------
+# Real data -------------------------------------------------------------------------------------------------
 
 
 def real(options):
@@ -228,7 +247,11 @@ def real(options):
     row("---", "--:", "--:", "--:", "--:")
     for name in ("real_whole", "real_cells"):
         found = called(options, name)
-        row(found["name"], f"{found['seconds']:.0f}", *(f"{found[key]:.4f}" for key in ("r_n", "r_c", "bound")))
+        row(
+            found["name"],
+            f"{found['seconds']:.0f}",
+            *(f"{found[key]:.4f}" for key in ("r_n", "r_c", "bound")),
+        )
 
 
 def real_data(options):

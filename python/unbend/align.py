@@ -102,8 +102,8 @@ class ProcrustesAlignment(_Embedding):
         torn apart when the data are laid down from a central point; False never. What is flat is left whole.
     partition : int, "auto" or None
         Embed in cells of about so many points, one after the other, which takes far less memory; see
-        :func:`unbend.partition.embed`, which also reads files that do not fit into memory. "auto" does so where
-        the data would not fit otherwise. Nothing is cut then.
+        :func:`unbend.partition.embed`, which also reads files that do not fit into memory. "auto" does so
+        where the data would not fit otherwise. Nothing is cut then.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -267,7 +267,9 @@ class ProcrustesAlignment(_Embedding):
 
     def _fit(self, X: Any, neighborhoods: Neighborhoods | None) -> None:
         if neighborhoods is not None and self.partition is not None:
-            raise ValueError("cells find their neighbours themselves: pass no neighborhoods, or partition = None")
+            raise ValueError(
+                "cells find their neighbours themselves: pass no neighborhoods, or partition = None"
+            )
         super()._fit(X, neighborhoods)
 
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
@@ -289,7 +291,10 @@ class ProcrustesAlignment(_Embedding):
         return not self.orientable_ or super()._folded(m)
 
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
-        points, whole = self._points_per_cell(n, q, k, itemsize), self._whole_plan(n, q, k, itemsize, searched)
+        points, whole = (
+            self._points_per_cell(n, q, k, itemsize),
+            self._whole_plan(n, q, k, itemsize, searched),
+        )
         return whole if points is None else memory.CellsPlan(**vars(whole), points=points)
 
     def _whole_plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:

@@ -1,15 +1,14 @@
 """Embedding and measuring in cells on a Dask cluster.
 
-The same tasks as in :mod:`unbend.partition`, run by `dask.distributed`: the driver sends each worker the number of a cell
-and where its rows are, and gets back a few numbers. Rows go from their files to a folder that all workers see, and from
-there to the workers. What is finished stays in the folder, so that a lost worker costs the cells it was at, and a run
-that was killed continues.
+The same tasks as in :mod:`unbend.partition`, run by `dask.distributed`: the driver sends each worker the
+number of a cell and where its rows are, and gets back a few numbers. Rows go from their files to a folder
+that all workers see, and from there to the workers. What is finished stays in the folder, so that a lost
+worker costs the cells it was at, and a run that was killed continues.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -131,7 +130,7 @@ def _block(source: _Drawn, block: int) -> Any:
 def _with_blocks(task: Callable[..., Arrays], call: tuple[Any, ...], given: dict[str, Any]) -> Arrays:
     """Run a task with the rows that the cluster hands it."""
     job: Job = call[0]
-    held = {}
+    held: dict[str, Any] = {}
     for which, rows in given.items():
         source = getattr(job, which)
         held[which] = _Given(source.shape, source.stored, source.name, source.rows_each, rows)
@@ -142,7 +141,9 @@ def _source(X: Any, name: str = "X", rows: int | None = None) -> Source:
     if isinstance(X, str | os.PathLike):
         return source_of(X, name)
     if not isinstance(X, dask.array.Array):
-        raise TypeError(f"{name} is of type {type(X).__name__}: pass a dask array, or the path of an .npy or .zarr file")
+        raise TypeError(
+            f"{name} is of type {type(X).__name__}: pass a dask array, or the path of an .npy or .zarr file"
+        )
     if X.ndim != 2 or 0 in X.shape or any(np.isnan(size) for size in X.shape):
         raise ValueError(f"{name} has shape {X.shape}: it must have two known dimensions, one point a row")
     if X.dtype not in (np.float32, np.float64):
@@ -184,10 +185,12 @@ def embed(
         An .npy file or a Zarr array that all workers can read, or a dask array.
     directory : str or path-like
         Where workers leave what is finished; all must see it by this name. It keeps the embedding in the end,
-        and until then what is needed to continue a run that was killed: call it again with the same arguments.
+        and until then what is needed to continue a run that was killed: call it again with the same
+        arguments.
     client : distributed.Client, optional
         The cluster; by default the present one.
-    n_components, n_neighbors, method, points_per_cell, tangent_neighbors, refine, objective, passes, parameters
+    n_components, n_neighbors, method, points_per_cell, tangent_neighbors, refine, objective, passes,
+    parameters
         As for :func:`unbend.partition.embed`.
     max_memory : float, optional
         The bytes that a worker may hold for its task; by default what this machine has available.
@@ -210,10 +213,13 @@ def embed(
     >>> import dask.array, unbend as ub, unbend.dask
     >>> from distributed import Client
     >>> X, _ = ub.datasets.swiss_roll(4000, random_state=0)
-    >>> with Client(processes=False, n_workers=1, dashboard_address=None), tempfile.TemporaryDirectory() as folder:
-    ...     Y = unbend.dask.embed(dask.array.from_array(X, chunks=1000), folder, points_per_cell=2000)
+    >>> X = dask.array.from_array(X, chunks=1000)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0"):
+    ...     Y = unbend.dask.embed(X, folder.name, points_per_cell=2000)
     ...     Y.shape, bool(abs(Y.mean().compute()) < 1e-9)
     ((4000, 2), True)
+    >>> folder.cleanup()
     """
     settings = {
         "n_components": n_components,
@@ -277,10 +283,12 @@ def faithfulness(
     >>> import dask.array, unbend as ub, unbend.dask
     >>> from distributed import Client
     >>> X, coordinates = (dask.array.from_array(a) for a in ub.datasets.swiss_roll(4000, random_state=0))
-    >>> with Client(processes=False, n_workers=1, dashboard_address=None), tempfile.TemporaryDirectory() as folder:
-    ...     m = unbend.dask.faithfulness(X, coordinates, folder, points_per_cell=2000)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0"):
+    ...     m = unbend.dask.faithfulness(X, coordinates, folder.name, points_per_cell=2000)
     >>> m.r_n < 1.02 * m.lower_bound
     True
+    >>> folder.cleanup()
     """
     source = _source(X)
     rows = block_rows(source.shape, source.dtype.itemsize)
@@ -319,7 +327,9 @@ def _known(folder: Path) -> Partition | None:
     said = Shelf(str(folder)).noted(FINISHED)
     if said is None or not (folder / RESULT).exists():
         return None
-    arrays = {name: np.array(said.pop(name)) for name in ("cell_sizes", "held_sizes", "overlap_error", "trust")}
+    arrays: dict[str, Any] = {
+        name: np.array(said.pop(name)) for name in ("cell_sizes", "held_sizes", "overlap_error", "trust")
+    }
     failed = {int(cell): reason for cell, reason in said.pop("failed").items()}
     measured = CellwiseFaithfulness(**said.pop("faithfulness"))
     return Partition(embedding=np.empty((0, 0)), faithfulness=measured, failed=failed, **arrays, **said)

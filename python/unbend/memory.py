@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CellsPlan", "LinearPlan", "PathsPlan", "Plan", "SpectralPlan", "Stages", "allowed", "available", "check"]
+__all__ = [
+    "CellsPlan",
+    "LinearPlan",
+    "PathsPlan",
+    "Plan",
+    "SpectralPlan",
+    "Stages",
+    "allowed",
+    "available",
+    "check",
+]
 
 REAL, INDEX, POINTER = 8, 4, 8
 """Bytes of a float64, a u32 and an i64."""
@@ -67,8 +79,9 @@ REFINE_VECTORS = 10
 FAITHFULNESS_FIELDS = 8
 """Numbers of the measures for each point."""
 
-HALO = 1.35
-"""Points that a cell holds, for each of its own: as planned for."""
+HALO, RIM = 1.35, 10
+"""Points that a cell holds, for each of its own, and for small cells how wide the halo is, in points: as
+planned for."""
 
 IMPORTED = 300 * 10**6
 """What Python takes with all that is imported, and a block of rows under way: measured."""
@@ -272,6 +285,17 @@ class Plan(Stages):
         }
 
 
+def with_halo(points: int) -> int:
+    """Return how many points a cell is planned to hold.
+
+    Examples
+    --------
+    >>> with_halo(200_000), with_halo(2_000)
+    (270000, 3443)
+    """
+    return int(points * max(HALO, 1.15 * (1 + RIM / points**0.5) ** 2))
+
+
 @dataclass(frozen=True)
 class CellsPlan(Plan):
     """The sizes of a fit in cells: one of them at a time, and the neighbours of all points.
@@ -288,17 +312,17 @@ class CellsPlan(Plan):
     True
     """
 
-    points: int = 0
+    points: int = 1
 
     def _between(self) -> dict[str, dict[str, int]]:
         return {"cells": self._graph() | self._embedding() | {"a cell": self.cell_bytes()}}
 
     def cell_bytes(self) -> int:
         """Return what is held while a cell is embedded with its halo."""
-        held = int(HALO * self.points)
-        whole = {name: value for name, value in vars(self).items() if name != "points"}
-        plan = Plan(**(whole | {"n": held, "searched": True}))
-        return max(sum(parts.values()) for parts in plan.stages().values()) + 2 * held * REAL * (self.q + self.d)
+        held = with_halo(self.points)
+        sizes = {name: value for name, value in vars(self).items() if name != "points"}
+        stages = Plan(**(sizes | {"n": held, "searched": True})).stages().values()
+        return max(sum(parts.values()) for parts in stages) + 2 * held * REAL * (self.q + self.d)
 
 
 @dataclass(frozen=True)
@@ -448,6 +472,18 @@ def _as_bytes(max_memory: float) -> int:
     if isinstance(max_memory, bool | str) or not max_memory > 0:
         raise ValueError(f"max_memory = {max_memory!r} is not a number of bytes: it must be above 0")
     return UNLIMITED if max_memory > UNLIMITED else int(max_memory)
+
+
+def give_back() -> None:
+    """Give what is free back to the system, where the C library would keep it for later.
+
+    Examples
+    --------
+    >>> give_back()
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def readable(size: int) -> str:

@@ -14,7 +14,8 @@ import unbend as ub
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import procrustes
-from unbend import memory, partition
+from unbend import partition
+from unbend.cli import main
 from unbend.partition import cells
 from unbend.partition.align import Overlaps, align
 from unbend.partition.plan import CORE, Plan, halve, width_of
@@ -52,7 +53,7 @@ def begun(x, folder, points, **changes):
     return task.begun(folder, Serial(), Watch(), "warn")
 
 
-# Cells -------------------------------------------------------------------------------------------------------
+# Cells -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_cells", [1, 2, 3, 7, 16])
@@ -63,7 +64,8 @@ def test_cells_are_balanced(roll, n_cells):
 
 
 def test_cells_follow_the_data(roll):
-    # Four cells of a roll that is four times as long as wide: pieces of its length, none of which holds two sheets.
+    # Four cells of a roll that is four times as long as wide: pieces of its length, none of which holds two
+    # sheets.
     x, truth = roll
     labels = halve(x[:2000], 4)
     spans = [np.ptp(truth[:2000][labels == cell, 0]) for cell in range(4)]
@@ -150,7 +152,7 @@ def test_width_is_limited_where_everything_is_near_everything():
     assert 1.9 < held.mean() <= 2.1
 
 
-# Alignment of cells --------------------------------------------------------------------------------------------
+# Alignment of cells ----------------------------------------------------------------------------------------
 
 
 def pieces(seed, n_pieces, d, bad=()):
@@ -196,7 +198,7 @@ def test_pieces_without_an_overlap_stay_apart():
     assert np.array_equal(found.turns, np.tile(np.eye(2), (3, 1, 1)))
 
 
-# As good as at once ----------------------------------------------------------------------------------------------
+# As good as at once ----------------------------------------------------------------------------------------
 
 
 def test_a_roll_comes_out_as_at_once(roll, reference):
@@ -249,7 +251,7 @@ def test_three_dimensions():
 
 def test_components_lie_side_by_side():
     x, _ = ub.datasets.swiss_roll(6000, random_state=0)
-    x = np.concatenate([x[:2000], x[2000:] + [0, 200, 0]])
+    x = np.concatenate([x[:2000], x[2000:] + np.array([0, 200, 0])])
     found = partition.embed(x, points_per_cell=1000)
     assert found.n_connected_components == 2
     a, b = found.embedding[:2000], found.embedding[2000:]
@@ -278,7 +280,7 @@ def test_under_noise_as_at_once():
     assert procrustes(truth, found.embedding)[2] < 1.1 * procrustes(truth, whole.embedding_)[2]
 
 
-# The same bits ---------------------------------------------------------------------------------------------------
+# The same bits ---------------------------------------------------------------------------------------------
 
 
 def test_threads_and_files_do_not_matter(roll, reference, tmp_path):
@@ -304,7 +306,7 @@ def test_zarr_and_single_precision(tmp_path):
     assert np.array_equal(found.embedding, partition.embed(x, points_per_cell=1500).embedding)
 
 
-# Measured in cells -----------------------------------------------------------------------------------------------
+# Measured in cells -----------------------------------------------------------------------------------------
 
 
 def test_measures_add_up(roll):
@@ -340,7 +342,7 @@ def test_degenerate_neighbourhoods_are_counted():
     assert found.r_n == pytest.approx(whole.r_n, rel=1e-11)
 
 
-# What goes wrong -------------------------------------------------------------------------------------------------
+# What goes wrong -------------------------------------------------------------------------------------------
 
 
 class _Killed(BaseException):
@@ -416,7 +418,7 @@ def test_damaged_rows_are_named(roll, tmp_path):
     held = bytearray(path.read_bytes())
     held[100] ^= 1
     path.write_bytes(held)
-    with pytest.raises(DamagedError, match="block-0.rows is damaged at byte 0"):
+    with pytest.raises(DamagedError, match=r"block-0\.rows is damaged at byte 0"):
         run.cells[0].members(run.job)
 
 
@@ -500,7 +502,7 @@ def test_parameters_are_checked(roll, parameters, message):
         partition.embed(roll[0], **parameters)
 
 
-# Memory ------------------------------------------------------------------------------------------------------------
+# Memory ----------------------------------------------------------------------------------------------------
 
 
 def test_cells_become_smaller_with_less_memory():
@@ -527,7 +529,9 @@ def test_memory_stays_below_what_was_planned(tmp_path):
     )
     if not os.path.exists("/proc/self/status"):
         pytest.skip("the system does not tell the peak")
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
     planned, peak = map(int, done.stdout.split())
     assert 0.4 * planned < peak < planned
 
@@ -538,7 +542,16 @@ def test_memory_that_is_too_little_is_refused_before_any_work(roll, tmp_path):
     assert not (tmp_path / "work").exists()
 
 
-# By the estimator and by the command -----------------------------------------------------------------------------
+def test_halos_that_are_too_large_are_refused():
+    x = np.random.default_rng(0).normal(size=(20_000, 20))  # everything is near everything
+    limit = Task.embedding(source_of(x), SETTINGS, 5000).bytes
+    with pytest.raises(
+        MemoryError, match=r"points with its halo, which need about .* set points_per_cell below 5,000"
+    ):
+        partition.embed(x, points_per_cell=5000, max_memory=limit)
+
+
+# By the estimator and by the command -----------------------------------------------------------------------
 
 
 def test_the_estimator_in_cells(roll, tmp_path):
@@ -572,24 +585,34 @@ def test_what_the_estimator_refuses(roll):
         ub.ProcrustesAlignment(partition="some").fit(x)
 
 
-def unbend(*arguments, cwd):
-    command = [sys.executable, "-m", "unbend", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Run the command in a folder; return its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments):
+        code = main(["embed", *map(str, arguments)])
+        return code, *capsys.readouterr()
+
+    return command
 
 
-def test_the_command_takes_cells_where_memory_is_short(roll, reference, tmp_path):
+def test_the_command_in_cells(command, roll, reference, tmp_path):
     np.save(tmp_path / "x.npy", roll[0])
-    told = unbend("embed", "x.npy", "-o", "y.npy", "--method", "psa", "--points-per-cell", 3000, "--json", cwd=tmp_path)
-    record = json.loads(told.stdout)
+    _, out, _ = command("x.npy", "-o", "y.npy", "--method", "psa", "--points-per-cell", 3000, "--json")
+    record = json.loads(out)
     assert record["n_cells"] == 4
     assert record["r_n"] == reference.faithfulness.r_n
     assert np.array_equal(np.load(tmp_path / "y.npy"), reference.embedding)
-    needed = ub.ProcrustesAlignment().memory_estimate(*roll[0].shape) + memory.IMPORTED
-    told = unbend("embed", "x.npy", "-o", "z.npy", "--method", "psa", "--max-memory", needed, cwd=tmp_path)
-    assert "in cells   2 cells of about" in told.stderr
-    told = unbend("embed", "x.npy", "-o", "w.npy", "--method", "psa", "--max-memory", "2G", cwd=tmp_path)
-    assert "in cells" not in told.stderr
-    assert sorted(path.name for path in Path(tmp_path).iterdir()) == ["w.npy", "x.npy", "y.npy", "z.npy"]
+
+
+def test_the_command_takes_cells_where_memory_is_short(command, tmp_path):
+    np.save(tmp_path / "x.npy", ub.datasets.swiss_roll(40_000, random_state=0)[0])
+    code, out, err = command("x.npy", "-o", "y.npy", "--max-memory", "325M")
+    assert (code, "in cells   2 cells of about" in err, "cells      2, of" in out) == (0, True, True)
+    code, out, err = command("x.npy", "-o", "z.npy", "--max-memory", "2G")
+    assert (code, "in cells" in err, "cells      " in out) == (0, False, False)
+    assert sorted(path.name for path in Path(tmp_path).iterdir()) == ["x.npy", "y.npy", "z.npy"]
 
 
 @pytest.mark.parametrize(
@@ -602,8 +625,8 @@ def test_the_command_takes_cells_where_memory_is_short(roll, reference, tmp_path
         (("-o", "y.npy", "--max-memory", "1G", "--method", "pca"), "go with --method gp, psa only"),
     ],
 )
-def test_what_the_command_refuses(tmp_path, arguments, message):
+def test_what_the_command_refuses(command, tmp_path, arguments, message):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(500, 3)))
-    told = unbend("embed", "x.npy", *arguments, cwd=tmp_path)
-    assert told.returncode == 2
-    assert message in told.stderr
+    code, _, err = command("x.npy", *arguments)
+    assert code == 2
+    assert message in err

@@ -98,7 +98,9 @@ def _table(result: Partition, options: argparse.Namespace) -> Iterator[str]:
     """Yield the lines that a person reads."""
     m, n = result.faithfulness, len(result.embedding)
     yield f"embedding  {sized(options.output, result.embedding.shape)}"
-    cells = f"{len(result.cell_sizes):,}, of {result.cell_sizes.min():,} to {result.cell_sizes.max():,} points"
+    cells = (
+        f"{len(result.cell_sizes):,}, of {result.cell_sizes.min():,} to {result.cell_sizes.max():,} points"
+    )
     yield f"cells      {cells}; with halos {result.held_sizes.sum() / n:.2f} times all points"
     if result.n_lost:
         yield from wrapped(f"lost       {result.n_lost:,} points have no image", 11)
@@ -113,4 +115,5 @@ def _table(result: Partition, options: argparse.Namespace) -> Iterator[str]:
         ("R_C", m.r_c, "error in shape alone; 0 is perfect"),
     ):
         yield f"  {name:<12}  {value:>9.4g}  {meaning}"
-    yield f"  {'whole':<12}  {m.n_proved / max(m.n_measured, 1):>9.2%}  neighbourhoods that their cells surely hold"
+    share = m.n_proved / max(m.n_measured, 1)
+    yield f"  {'whole':<12}  {share:>9.2%}  neighbourhoods that their cells surely hold"

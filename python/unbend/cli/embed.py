@@ -61,11 +61,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _wants_cells(options: argparse.Namespace) -> bool:
-    """Return whether the data are to be embedded in cells, because that is asked for or they would not fit."""
+    """Return whether to embed in cells: because that is asked for, or nothing else would fit."""
     if options.max_memory is None and options.points_per_cell is None:
         return False
     if options.method not in ("gp", "psa"):
-        raise UsageError(f"--max-memory and --points-per-cell go with --method gp, psa only, not {options.method}")
+        raise UsageError(
+            f"--max-memory and --points-per-cell go with --method gp, psa only, not {options.method}"
+        )
     if options.points_per_cell is not None:
         return True
     from ..files import read_points, split_key
@@ -79,7 +81,7 @@ def _wants_cells(options: argparse.Namespace) -> bool:
     else:
         (n, q), size = read_points(options.X).shape, 8
     needed: int = _METHODS[options.method](options).memory_estimate(n, q)
-    return IMPORTED + n * q * size + needed > options.max_memory
+    return bool(IMPORTED + n * q * size + needed > options.max_memory)
 
 
 def _measured(model: _Estimator, x: Any, options: argparse.Namespace) -> tuple[Faithfulness, Neighborhoods]:

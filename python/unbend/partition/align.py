@@ -1,9 +1,10 @@
 """Cells turned and moved until their overlaps agree: Procrustes subspaces alignment, one level up.
 
-What is a neighbourhood there is a piece here: a component of a cell. Two pieces that share points pull at each other by
-Y_i'HY_j, as P_i'P_j does between neighbourhoods, and the same code turns them: along the tree of the overlaps that fit
-best, then by sweeps of eq. 9. Overlaps that the others contradict lose their weight. Shifts follow from least squares,
-exactly. Cost: O(e d^3) for each sweep over e overlaps, and a sparse solve of as many unknowns as there are pieces.
+What is a neighbourhood there is a piece here: a component of a cell. Two pieces that share points pull at
+each other by Y_i'HY_j, as P_i'P_j does between neighbourhoods, and the same code turns them: along the tree
+of the overlaps that fit best, then by sweeps of eq. 9. Overlaps that the others contradict lose their weight.
+Shifts follow from least squares, exactly. Cost: O(e d^3) for each sweep over e overlaps, and a sparse solve
+of as many unknowns as there are pieces.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ __all__ = ["Aligned", "Overlaps", "align"]
 Array = npt.NDArray[np.float64]
 
 GENTLE, STRICT = 10, 6
-"""How often overlaps are weighed anew: first so that the sum of distances is made small, not that of squares, by which
-the many win against the few; then so that what misses by far hardly counts at all."""
+"""How often overlaps are weighed anew: first so that the sum of distances is made small, not that of squares,
+by which the many win against the few; then so that what misses by far hardly counts at all."""
 
 USUAL = 3.0
 """An overlap that misses by so many times the usual counts a half."""
@@ -69,7 +70,7 @@ class Overlaps:
         """Return the squared error of each overlap about its mean, under given turns."""
         one, two = turns[self.ends[:, 0]], turns[self.ends[:, 1]]
         fitted = np.einsum("eab,eac,ecb->e", one, self.cross, two)
-        return np.maximum(self.sizes.sum(axis=1) - 2 * fitted, 0.0)
+        return np.asarray(np.maximum(self.sizes.sum(axis=1) - 2 * fitted, 0.0))
 
     def shifted(self, turns: Array) -> Array:
         """Return how the first end of each overlap lies to the second, once turned."""
@@ -122,7 +123,13 @@ def align(overlaps: Overlaps, n_pieces: int, d: int) -> Aligned:
     """
     components = _components(overlaps.ends, n_pieces)
     if len(overlaps.ends) == 0:
-        return Aligned(np.tile(np.eye(d), (n_pieces, 1, 1)), np.zeros((n_pieces, d)), components, np.empty(0), np.empty(0))
+        return Aligned(
+            np.tile(np.eye(d), (n_pieces, 1, 1)),
+            np.zeros((n_pieces, d)),
+            components,
+            np.empty(0),
+            np.empty(0),
+        )
     odds = _round_triangles(overlaps, n_pieces)
     trust = _trust(odds, overlaps, strict=True)
     turns = shifts = error = None
@@ -133,7 +140,9 @@ def align(overlaps: Overlaps, n_pieces: int, d: int) -> Aligned:
         squared = overlaps.missing(turns) / overlaps.total + (apart**2).sum(axis=1)
         error = np.sqrt(squared)
         trust = _trust(squared, overlaps, strict=step >= GENTLE)
-    assert turns is not None and shifts is not None and error is not None
+    assert turns is not None
+    assert shifts is not None
+    assert error is not None
     return Aligned(turns, shifts, components, error, trust)
 
 
@@ -154,10 +163,10 @@ def _trust(squared: Array, overlaps: Overlaps, strict: bool) -> Array:
 
 
 def _round_triangles(overlaps: Overlaps, n_pieces: int) -> Array:
-    """Return how far from closing each overlap's best triangle is, squared: a wrong overlap is in none that closes.
+    """Return how far from closing each overlap's best triangle is, squared.
 
-    Three pieces that overlap in pairs say twice how one lies to another. An overlap that is in no triangle has the
-    median of all.
+    A wrong overlap is in no triangle that closes. Three pieces that overlap say twice how one lies to
+    another. An overlap that is in no triangle has the median of all.
     """
     turns, first, second = _steps(overlaps)
     number = {(int(i), int(j)): e for e, (i, j) in enumerate(overlaps.ends)}
@@ -184,21 +193,24 @@ def _round_triangles(overlaps: Overlaps, n_pieces: int) -> Array:
 
 
 def _steps(overlaps: Overlaps) -> tuple[Array, Array, Array]:
-    """Return for each overlap the motion from its first piece to its second: turn, middle in one, middle in the other."""
+    """Return the motion from one piece of each overlap to the other: turn, middle there, middle here."""
     u, _, v = np.linalg.svd(overlaps.cross)
     return u @ v, overlaps.means[:, 0], overlaps.means[:, 1]
 
 
-def _turn(
-    overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, start: Array | None
-) -> Array:
-    """Return the turns of pieces: from `start`, or along the tree of the overlaps that fit best by themselves."""
+def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, start: Array | None) -> Array:
+    """Return the turns of pieces: from `start`, or along the tree of the overlaps that fit best."""
     ends = overlaps.ends
     rows = np.concatenate([ends[:, 0], ends[:, 1]])
     columns = np.concatenate([ends[:, 1], ends[:, 0]])
     order = np.lexsort((columns, rows))
     indptr = np.searchsorted(rows[order], np.arange(n_pieces + 1)).astype(np.int64)
-    graph: Any = {"found_here": False, "n_neighbors": None, "indptr": indptr, "indices": columns[order].astype(np.uint32)}
+    graph: Any = {
+        "found_here": False,
+        "n_neighbors": None,
+        "indptr": indptr,
+        "indices": columns[order].astype(np.uint32),
+    }
     scale = 1.0 / overlaps.sizes.max()
     cross = scale * trust[:, None, None] * overlaps.cross
     products = np.concatenate([cross, np.swapaxes(cross, 1, 2)])[order]
@@ -213,7 +225,7 @@ def _turn(
 
 
 def _shift(overlaps: Overlaps, apart: Array, n_pieces: int, trust: Array) -> Array:
-    """Return the shifts that leave the least between the means of overlaps; each component keeps its first piece."""
+    """Return the shifts that leave the least between overlaps; each component keeps its first piece."""
     from scipy.sparse import coo_array
     from scipy.sparse.linalg import splu
 

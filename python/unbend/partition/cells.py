@@ -1,7 +1,7 @@
 """What is done with one cell: embedded alone, laid over its neighbours, settled between them, measured.
 
-Every function is given a job and the number of a cell, reads what it needs from the shelf, and leaves its result there:
-the same bits whoever runs it, in whatever order. What is kept already is not made again.
+Every function is given a job and the number of a cell, reads what it needs from the shelf, and leaves its
+result there: the same bits whoever runs it, in whatever order. What is kept already is not made again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,12 @@ Array = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 FREE = 0.5
-"""Points with a gap of at most this share of the width move while a cell is settled; those beyond are held."""
+"""Points with a gap of at most this share of the width move while a cell is settled; those beyond are
+held."""
 
 STEPS, REDUCTION = 8, 1e-2
-"""How many steps of conjugate gradients are taken for given frames, and by how much the residual shall fall."""
+"""How many steps of conjugate gradients are taken for given frames, and by how much the residual shall
+fall."""
 
 INNER, MUCH = 6, 1e-2
 """A cell finds frames anew at most so often, and while that lowers R by more than this share."""
@@ -135,21 +138,19 @@ def _nowhere(job: Job, held: Members) -> Arrays:
 
 
 def _joined(held: Members, graph: Neighborhoods, reach: float) -> Booleans:
-    """Return which points of the halo belong with the cell: those in neighbourhoods that are known to be whole.
+    """Return which points belong with the cell: its own, and those in neighbourhoods known to be whole.
 
-    At its end a halo may hold scraps of other parts of the surface. Points there lack neighbours, and would be joined to
-    whatever is near: to the next sheet.
+    At its end a halo may hold scraps of other parts of the surface. Points there lack neighbours, and would
+    be joined to whatever is near: to the next sheet.
     """
     lists = graph._graph["indices"].reshape(len(held.ids), -1)
-    whole = held.core | (2 * graph.distances.reshape(lists.shape)[:, -1] + held.gaps <= reach)
-    joined = whole.copy()
+    whole = held.core | (2 * _farthest(graph) + held.gaps <= reach)
+    joined: Booleans = whole.copy()
     joined[lists[whole].ravel()] = True
     return joined
 
 
-def _laid_flat(
-    job: Job, held: Members, tangent_neighbors: int | None
-) -> tuple[Array, Neighborhoods, int]:
+def _laid_flat(job: Job, held: Members, tangent_neighbors: int | None) -> tuple[Array, Neighborhoods, int]:
     """Embed by the estimator that would embed all: its stages after the search for neighbours."""
     graph = _graph(job, held.x)
     estimator = _estimator(job, tangent_neighbors, len(held.x))
@@ -179,7 +180,9 @@ def _estimator(job: Job, tangent_neighbors: int | None, n: int) -> Any:
 
 def _graph(job: Job, x: Any) -> Neighborhoods:
     if len(x) <= job.n_neighbors:
-        raise ValueError(f"n_neighbors = {job.n_neighbors} needs at least {job.n_neighbors + 1} points, got {len(x)}")
+        raise ValueError(
+            f"n_neighbors = {job.n_neighbors} needs at least {job.n_neighbors + 1} points, got {len(x)}"
+        )
     method = job.parameters.get("neighbors_method", "auto")
     recall = job.parameters.get("neighbors_recall", DEFAULT_RECALL)
     return search(x, job.n_neighbors, method, recall, 0, job.n_jobs or None)
@@ -188,8 +191,13 @@ def _graph(job: Job, x: Any) -> Neighborhoods:
 def _proved(held: Members, graph: Neighborhoods, reach: float) -> int:
     """Return how many points of the cell certainly have all their neighbours: see `plan`."""
     core = held.core
-    farthest = graph.distances.reshape(len(held.ids), -1)[core, -1]
-    return int((2 * farthest <= reach + np.minimum(held.second[core], reach)).sum())
+    return int((2 * _farthest(graph)[core] <= reach + np.minimum(held.second[core], reach)).sum())
+
+
+def _farthest(graph: Neighborhoods) -> Array:
+    """Return how far the farthest neighbour of each point is."""
+    assert graph.distances is not None
+    return graph.distances.reshape(len(graph), -1)[:, -1]
 
 
 # Laid over its neighbours ---------------------------------------------------------------------------------
@@ -211,8 +219,8 @@ def weight(gaps: Any, width: float) -> Array:
 def overlaps(job: Job, cell: Cell) -> Arrays:
     """Compare a cell with those after it, piece by piece, by the points that both hold.
 
-    An edge is (own piece, other cell, other piece), and of both pieces' coordinates of the points that they share:
-    total weight, count, means, Y_i'HY_j, |HY_i|^2 and |HY_j|^2.
+    An edge is (own piece, other cell, other piece), and of both pieces' coordinates of the points that they
+    share: total weight, count, means, Y_i'HY_j, |HY_i|^2 and |HY_j|^2.
     """
 
     def make() -> Arrays:
@@ -262,8 +270,8 @@ def _moments(a: Array, b: Array, w: Array) -> Array:
 def _agreed(job: Job, cell: Cell, kept: Arrays, y: Array, stage: int, motions: Any) -> tuple[Array, Any]:
     """Return where all cells together see the points of this one, and in which component they are.
 
-    Cells are added in the order of their numbers, so that all who hold a point find the same bits. A point belongs to
-    the component of its own cell; what lies in another has no place relative to it.
+    Cells are added in the order of their numbers, so that all who hold a point find the same bits. A point
+    belongs to the component of its own cell; what lies in another has no place relative to it.
     """
     ids, d = kept["ids"], job.n_components
     seen = []
@@ -279,7 +287,7 @@ def _agreed(job: Job, cell: Cell, kept: Arrays, y: Array, stage: int, motions: A
         moved = np.einsum("ij,ijk->ik", rim["y"][here], turns[piece]) + shifts[piece]
         seen.append((at[here], rim["gaps"][here], components[piece], moved))
     component = np.full(len(ids), -1, dtype=np.int64)
-    for at, gaps, of, _ in seen:
+    for at, _, of, _ in seen:
         unknown = component[at] < 0
         component[at[unknown]] = of[unknown]
     for at, gaps, of, _ in seen:
@@ -295,7 +303,7 @@ def _agreed(job: Job, cell: Cell, kept: Arrays, y: Array, stage: int, motions: A
 
 
 def settle(job: Job, cell: Cell, stage: int, motions: Any, renewed: bool) -> Arrays:
-    """Move the points of a cell to where its neighbourhoods want them, the outer halo held by the other cells.
+    """Move the points of a cell to where its neighbourhoods want them; the others hold its outer halo.
 
     `motions` are those of this cell and of its neighbours: turns, shifts and components of their pieces.
     """
@@ -319,7 +327,7 @@ def _settled(
 ) -> tuple[Array, Array]:
     """Return where the points go, and R before and after, of all neighbourhoods that were looked at."""
     held, alone = cell.members(job).some(kept["places"]), _moved(kept, motions)
-    known = np.isfinite(agreed).all(axis=1)
+    known = np.asarray(np.isfinite(agreed).all(axis=1))
     start = np.where(known[:, None], agreed, alone)
     system = _Held(job, held.x, kept, (kept["gaps"] <= FREE * cell.width) & (kept["piece"] >= 0))
     moved, values = system.renewed(start) if renewed else system.fixed(start, alone)
@@ -372,7 +380,7 @@ class _Held:
             rtol=REDUCTION,
             maxiter=STEPS,
         )
-        return y + change.reshape(y.shape)
+        return np.asarray(y + change.reshape(y.shape))
 
     def _apply(self, v: Array) -> Array:
         return self._core.apply(self._graph, v)
@@ -428,10 +436,11 @@ def measure(job: Job, cell: Cell, stage: int, motions: Any) -> Arrays:
 
 
 SUMS = (*FIELDS, "a", "b", "measured", "degenerate")
-"""Sums over neighbourhoods: the fields, |HY|^2 / |HX|^2, sum(s) / |HX|^2, how many, and how many were left out."""
+"""Sums over neighbourhoods: the fields, |HY|^2 / |HX|^2, sum(s) / |HX|^2, how many, and how many were left
+out."""
 
 
-def faithful_sums(x: Any, y: Array, indices: Any, own: Booleans, n_jobs: int) -> Array:
+def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> Array:
     """Return the sums of which the measures of all neighbourhoods are made, each rounded once."""
     centers = np.flatnonzero(own).astype(np.uint32)
     graph = _known_graph(indices)
@@ -453,7 +462,7 @@ def faithful_sums(x: Any, y: Array, indices: Any, own: Booleans, n_jobs: int) ->
 def _by_block(job: Job, ids: Any, y: Array, component: Any) -> list[bytes]:
     rows = np.concatenate([y, component[:, None].astype(np.float64)], axis=1)
     bounds = np.searchsorted(ids, np.arange(job.n_blocks + 1) * job.rows)
-    return [rows[a:b].tobytes() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [rows[a:b].tobytes() for a, b in pairwise(bounds)]
 
 
 def _spread(y: Array, component: Any) -> Array:
@@ -472,7 +481,7 @@ def _spread(y: Array, component: Any) -> Array:
 
 
 def extents(job: Job, cell: Cell, segments: Any, means: Array, axes: Array) -> Arrays:
-    """Return how far each component reaches in this cell, along its axes: lowest, then highest; by component."""
+    """Return how far each component reaches in this cell, along its axes."""
 
     def make() -> Arrays:
         rows = np.concatenate([_done(job, cell.number, segment) for segment in segments])
@@ -488,7 +497,9 @@ def extents(job: Job, cell: Cell, segments: Any, means: Array, axes: Array) -> A
 
 
 def _done(job: Job, cell: int, segment: Any) -> Array:
-    return np.frombuffer(job.shelf.part(f"done-{cell}", segment), np.float64).reshape(-1, job.n_components + 1)
+    return np.frombuffer(job.shelf.part(f"done-{cell}", segment), np.float64).reshape(
+        -1, job.n_components + 1
+    )
 
 
 def gather(job: Job, block: int, segments: Any, means: Array, axes: Array, shifts: Array, out: str) -> Arrays:
@@ -506,7 +517,9 @@ def gather(job: Job, block: int, segments: Any, means: Array, axes: Array, shift
         of = np.where(np.isnan(rows[:, -1]), -1, rows[:, -1]).astype(np.intp)
         y = np.full((len(own), job.n_components), np.nan)
         known = of >= 0
-        y[known] = np.einsum("ij,ijk->ik", rows[known, :-1] - means[of[known]], axes[of[known]]) + shifts[of[known]]
+        y[known] = (
+            np.einsum("ij,ijk->ik", rows[known, :-1] - means[of[known]], axes[of[known]]) + shifts[of[known]]
+        )
         target = np.load(out, mmap_mode="r+")
         start, stop = job.span(block)
         target[start:stop] = y
@@ -526,7 +539,8 @@ def measure_given(job: Job, cell: Cell) -> Arrays:
             graph = _graph(job, held.x)
         except ValueError as error:
             return {"failed": np.array(str(error)), "sums": np.zeros(len(SUMS)), "proved": np.array(0)}
-        sums = faithful_sums(held.x, held.y, graph._graph["indices"].reshape(len(held.x), -1), held.core, job.n_jobs)
+        indices = graph._graph["indices"].reshape(len(held.x), -1)
+        sums = faithful_sums(held.x, held.y, indices, held.core, job.n_jobs)
         proved = np.array(_proved(held, graph, cell.reach))
         return {"failed": np.array(""), "sums": sums, "proved": proved}
 

@@ -48,10 +48,10 @@ def embed(
 ) -> Partition:
     """Embed data of any size, cell by cell.
 
-    A sample of the points says where cells are. Each cell, with a halo of points of its neighbours, is embedded
-    by itself; cells are turned and moved until they agree on what they share, and seams are removed between
-    them. Only one cell is in memory at a time. The same data and parameters give the same bits, for any number
-    of threads.
+    A sample of the points says where cells are. Each cell, with a halo of points of its neighbours, is
+    embedded by itself; cells are turned and moved until they agree on what they share, and seams are removed
+    between them. Only one cell is in memory at a time. The same data and parameters give the same bits, for
+    any number of threads.
 
     Parameters
     ----------
@@ -82,8 +82,9 @@ def embed(
     max_memory : float, optional
         The bytes that this process may hold at most; by default what the machine has available.
     directory : str or path-like, optional
-        Where finished cells are kept, so that a run that was killed continues when it is called again with the
-        same data and parameters. Emptied in the end. By default a temporary folder, beside `out` if given.
+        Where finished cells are kept, so that a run that was killed continues when it is called again with
+        the same data and parameters. Emptied in the end. By default a temporary folder, beside `out` if
+        given.
     force : bool, default False
         Whether to replace `out`.
     errors : {"warn", "raise"}
@@ -95,8 +96,8 @@ def embed(
     callback : callable, optional
         Called as ``callback(stage, done, total, best)`` between tasks; the fit stops when it returns True.
     begin : callable, optional
-        Called as ``begin(n_cells, points_per_cell, bytes)`` before any work: what is planned, and what memory it
-        takes at most.
+        Called as ``begin(n_cells, points_per_cell, bytes)`` before any work: what is planned, and what memory
+        it takes at most.
 
     Returns
     -------

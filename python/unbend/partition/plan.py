@@ -1,14 +1,14 @@
 """Cells: which there are, which point lies in which, and which lie near enough to be held by others too.
 
-Balanced halves of a sample, halved again, each across its longest way along the neighbourhood graph of the sample: so
-cells follow the data, not the axes around them. A point belongs to the cell of the nearest point of the sample. Its gap
-to another cell is how much farther the nearest of that cell is; cells to which the gap is at most the `width` hold it
-as well, as their halo.
+Balanced halves of a sample, halved again, each across its longest way along the neighbourhood graph of the
+sample: so cells follow the data, not the axes around them. A point belongs to the cell of the nearest point
+of the sample. Its gap to another cell is how much farther the nearest of that cell is; cells to which the gap
+is at most the `width` hold it as well, as their halo.
 
-**Whole neighbourhoods.** Let i lie in cell c, and j within r of i. With d_c(x) the distance of x to the sample of
-c, and d(x) that to the whole sample, d_c(j) <= d(i) + r <= d(j) + 2 r. So if r, the distance of the farthest neighbour of
-i, is at most half the width, all neighbours of i are in c or in its halo. If i itself has the gap g to the nearest other
-cell, 2 r <= width + g is enough. This is checked for every point.
+**Whole neighbourhoods.** Let i lie in cell c, and j within r of i. With d_c(x) the distance of x to the
+sample of c, and d(x) that to the whole sample, d_c(j) <= d(i) + r <= d(j) + 2 r. So if r, the distance of the
+farthest neighbour of i, is at most half the width, all neighbours of i are in c or in its halo. If i itself
+has the gap g to the nearest other cell, 2 r <= width + g is enough. This is checked for every point.
 
 Cost: O(m k log m log c) for a sample of m points and c cells; O(log m) for each point.
 """
@@ -119,7 +119,9 @@ def _along(x: Matrix, lengths: Any, members: npt.NDArray[np.intp]) -> Array:
     lost = ~np.isfinite(key)
     if lost.any():  # in pieces of their own: by how they lie in space
         rows = x[members].astype(np.float64)
-        apart = np.linalg.norm(rows[lost] - rows[one], axis=1) - np.linalg.norm(rows[lost] - rows[other], axis=1)
+        apart = np.linalg.norm(rows[lost] - rows[one], axis=1) - np.linalg.norm(
+            rows[lost] - rows[other], axis=1
+        )
         key[lost] = apart
     return key
 
@@ -202,7 +204,7 @@ class Plan:
             if len(short) == 0:
                 break
             listed = min(4 * listed, MOST_LISTED, len(self.sample))
-            gaps = gaps.with_more(short, self._gaps(np.ascontiguousarray(x[short]), listed, n_jobs))
+            gaps = gaps.with_more(short, self._gaps(x[short], listed, n_jobs))
         return gaps.assigned(self.width, first)
 
     def _gaps(self, x: Matrix, listed: int, n_jobs: int) -> _Gaps:
@@ -234,7 +236,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Gaps:
-    """For each point the cells near it: its own first, each with its gap, and the gap up to which all are known."""
+    """For each point the cells near it, each with its gap, and the gap up to which all are known."""
 
     rows: npt.NDArray[np.intp]
     cells: Indices

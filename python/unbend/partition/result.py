@@ -52,8 +52,8 @@ class Partition:
     Attributes
     ----------
     embedding : ndarray of shape (n, d)
-        In units of the data, laid out as estimators do. Mapped from its file if there is one. Points without an
-        image are NaN.
+        In units of the data, laid out as estimators do. Mapped from its file if there is one. Points without
+        an image are NaN.
     faithfulness : CellwiseFaithfulness
         How faithful it is.
     cell_sizes, held_sizes : ndarray of shape (c,)
@@ -64,8 +64,8 @@ class Partition:
     trust : ndarray
         How much each of these overlaps counted, from 0 to 1.
     history : list of float
-        The objective of the neighbourhoods in cells and halos before each time that seams were removed; 0 where
-        frames were not found anew.
+        The objective of the neighbourhoods in cells and halos before each time that seams were removed; 0
+        where frames were not found anew.
     failed : dict
         Cells that could not be embedded, and why.
     n_lost : int

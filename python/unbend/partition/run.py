@@ -1,4 +1,4 @@
-"""A partition from its beginning to its end: which tasks there are, and what each is told of the others' results."""
+"""A partition from its beginning to its end: its tasks, and what each is told of the others' results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,17 @@ from .plan import Plan, halve, sample_size, width_of
 from .scatter import Job
 from .shelf import Arrays
 
-__all__ = ["Engine", "PartWarning", "Run", "Serial", "added", "carried_out", "cell_bytes", "points_that_fit"]
+__all__ = [
+    "Engine",
+    "PartWarning",
+    "Run",
+    "Serial",
+    "added",
+    "carried_out",
+    "cell_bytes",
+    "held_bytes",
+    "points_that_fit",
+]
 
 Array = npt.NDArray[np.float64]
 Task = Callable[..., Arrays]
@@ -66,11 +76,14 @@ class Serial:
 
 
 def carried_out(task: Task, *call: Any) -> Arrays:
-    """Run a task with one thread of BLAS: how it adds up depends on how many it has."""
+    """Run a task with one thread of BLAS, whose sums depend on how many it has; leave no memory behind."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="blas"):
-        return task(*call)
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            return task(*call)
+    finally:
+        memory.give_back()
 
 
 def cell_bytes(points: int, q: int, d: int, k: int, itemsize: int, method: str, tangents: int | None) -> int:
@@ -81,10 +94,13 @@ def cell_bytes(points: int, q: int, d: int, k: int, itemsize: int, method: str, 
     >>> 50e6 < cell_bytes(50_000, 3, 2, 12, 8, "psa", None) < 200e6
     True
     """
-    plan = memory.CellsPlan(
-        n=points, q=q, d=d, k=k, itemsize=itemsize, tangents=tangents, aligned=method == "psa", points=points
-    )
-    return int(memory.UNRETURNED * plan.cell_bytes())
+    return held_bytes(memory.with_halo(points), q, d, k, itemsize, method, tangents)
+
+
+def held_bytes(held: int, q: int, d: int, k: int, itemsize: int, method: str, tangents: int | None) -> int:
+    """Return the same where a cell has so many points with its halo."""
+    plan = memory.Plan(n=held, q=q, d=d, k=k, itemsize=itemsize, tangents=tangents, aligned=method == "psa")
+    return plan.peak() + 2 * held * (q * itemsize + memory.REAL * d)
 
 
 def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int = USUAL_POINTS) -> int:
@@ -194,7 +210,7 @@ class Run:
         found = []
         for part in (drawn[:size], drawn[size:]):
             rows = self.job.source.rows(np.sort(part))
-            found.append(np.ascontiguousarray(rows[scatter.finite_rows(rows)]))
+            found.append(rows[scatter.finite_rows(rows)])
         if len(found[0]) < self.n_cells:
             raise ValueError(f"of {size:,} points drawn only {len(found[0]):,} are finite")
         return found[0], found[1] if len(found[1]) else found[0]
@@ -206,7 +222,9 @@ class Run:
         job = self.job
         if tangent_neighbors is None:
             some = self.cells[:: max(1, len(self.cells) // SCALES)]
-            scales = self.engine.map("tangents", cells.tangent_scale, [(job, cell) for cell in some], self.watch)
+            scales = self.engine.map(
+                "tangents", cells.tangent_scale, [(job, cell) for cell in some], self.watch
+            )
             known = sorted(int(found["scale"]) for found in scales if found["scale"] >= 0)
             middle = known[len(known) // 2] if known else 0
             tangent_neighbors = job.n_neighbors if middle == 0 else middle
@@ -221,6 +239,7 @@ class Run:
         self.say_failed()
 
     def say_failed(self) -> None:
+        """Say which cells could not be embedded, and why; raise if that is asked for, or if they are all."""
         failed: dict[int, str] = self.found["failed"]
         if len(failed) == len(self.cells):
             raise ValueError(f"no cell could be embedded; the first: {failed[0]}")
@@ -228,7 +247,8 @@ class Run:
             return
         points = int(sum(self.found["core"][cell] for cell in failed))
         some = "; ".join(f"cell {cell}: {reason}" for cell, reason in list(failed.items())[:3])
-        text = f"{len(failed)} of {len(self.cells)} cells, with {points:,} points, could not be embedded ({some})"
+        which = f"{len(failed)} of {len(self.cells)} cells, with {points:,} points,"
+        text = f"{which} could not be embedded ({some})"
         if self.errors == "raise":
             raise ValueError(text)
         warnings.warn(text, PartWarning, stacklevel=5)
@@ -236,7 +256,9 @@ class Run:
     def align(self) -> Aligned:
         """Turn and move the cells until their overlaps agree."""
         job, d = self.job, self.job.n_components
-        compared = self.engine.map("overlaps", cells.overlaps, [(job, cell) for cell in self.cells], self.watch)
+        compared = self.engine.map(
+            "overlaps", cells.overlaps, [(job, cell) for cell in self.cells], self.watch
+        )
         first = np.concatenate([[0], np.cumsum([len(pieces) for pieces in self.found["pieces"]])])
         edges = np.concatenate(
             [np.insert(one["edges"], 0, cell, axis=1) for cell, one in enumerate(compared)]
@@ -275,7 +297,10 @@ class Run:
         for number in (cell.number, *cell.neighbors):
             turns, shifts, components = self.found["motions"][number]
             if stage > 0:
-                turns, shifts = np.broadcast_to(np.eye(self.job.n_components), turns.shape), np.zeros_like(shifts)
+                turns, shifts = (
+                    np.broadcast_to(np.eye(self.job.n_components), turns.shape),
+                    np.zeros_like(shifts),
+                )
             own[number] = (turns, shifts, components)
         return own
 
@@ -293,7 +318,9 @@ class Run:
         means, axes = self._axes([one["moments"] for one in done])
         shifts = np.zeros_like(means)
         if len(means) > 1:
-            calls = [(job, cell, one["segments"], means, axes) for cell, one in zip(self.cells, done, strict=True)]
+            calls = [
+                (job, cell, one["segments"], means, axes) for cell, one in zip(self.cells, done, strict=True)
+            ]
             reach = self.engine.map("layout", cells.extents, calls, self.watch)
             low = np.min([one["low"] for one in reach], axis=0)
             high = np.max([one["high"] for one in reach], axis=0)
@@ -304,11 +331,11 @@ class Run:
             np.lib.format.open_memmap(target, mode="w+", dtype=np.float64, shape=shape).flush()
             for block in range(job.n_blocks):
                 job.shelf.drop(f"out-{block}")
-        calls = [
+        blocks = [
             (job, block, np.stack([one["segments"][block] for one in done]), means, axes, shifts, str(target))
             for block in range(job.n_blocks)
         ]
-        written = self.engine.map("output", cells.gather, calls, self.watch)
+        written = self.engine.map("output", cells.gather, blocks, self.watch)
         self.found["n_lost"] = sum(int(one["lost"]) for one in written)
         return target
 
@@ -335,7 +362,7 @@ class Run:
 
 
 def added(parts: list[Array]) -> Array:
-    """Return the sum of arrays, each entry rounded once: it does not depend on how the points were divided."""
+    """Return the sum of arrays, each entry rounded once."""
     return np.array([math.fsum(column) for column in np.stack(parts).T])
 
 
@@ -346,7 +373,9 @@ def beside(low: Array, high: Array, sizes: Array) -> Array:
     gap = 0.05 * longest if longest > 0 else 1.0
     order = np.lexsort((np.arange(len(sizes)), -sizes))
     second = sides[:, 1] if d > 1 else np.zeros(len(sides))
-    width = np.inf if d == 1 else max(np.sqrt(((sides[:, 0] + gap) * (second + gap)).sum()), sides[:, 0].max())
+    width = (
+        np.inf if d == 1 else max(np.sqrt(((sides[:, 0] + gap) * (second + gap)).sum()), sides[:, 0].max())
+    )
     shifts = np.zeros_like(sides)
     x = y = height = 0.0
     for number in order[sizes[order] > 0]:

@@ -1,8 +1,8 @@
 """From rows in the order of the file to cells, and back.
 
-Each block of rows is sorted by cell once, halos included, and written: a cell is then a few long reads instead of many
-short ones all over the file. On the way back each cell writes its rows in the same order, and a block is put together
-from one read of each of its cells. Nothing of this passes through whoever directs it.
+Each block of rows is sorted by cell once, halos included, and written: a cell is then a few long reads
+instead of many short ones all over the file. On the way back each cell writes its rows in the same order, and
+a block is put together from one read of each of its cells. Nothing of this passes through whoever directs it.
 
 Cost: O(n q) bytes read and (1 + halo) as many written, each way.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def probe(job: Job, block: int, probes: Matrix) -> Arrays:
 
     def make() -> Arrays:
         x = job.source.read(*job.span(block))
-        x = np.ascontiguousarray(x[finite_rows(x)])
+        x = x[finite_rows(x)]
         k = min(job.n_neighbors + 1, len(x))
         if k == 0:
             return {"distances": np.empty((len(probes), 0))}
@@ -114,7 +115,9 @@ def probe(job: Job, block: int, probes: Matrix) -> Arrays:
 def scatter(job: Job, block: int) -> Arrays:
     """Write the rows of a block by cell; return where which are, and which cells share points."""
     return {
-        key: value for key, value in job.shelf.made(f"block-{block}", lambda: _scatter(job, block)).items() if key != "own"
+        key: value
+        for key, value in job.shelf.made(f"block-{block}", lambda: _scatter(job, block)).items()
+        if key != "own"
     }
 
 
@@ -131,13 +134,13 @@ def _scatter(job: Job, block: int) -> Arrays:
         nothing = np.zeros(plan.n_cells, dtype=np.int64)
         pairs = np.empty((0, 2), dtype=np.int64)
         return _table(own, counts, nothing, nothing, fine, pairs, plan.width)
-    found = plan.assign(np.ascontiguousarray(x[places]), job.n_jobs)
+    found = plan.assign(x[places], job.n_jobs)
     own[places] = found.own
     bounds = np.searchsorted(found.cells, np.arange(plan.n_cells + 1))
     counts[:, 0] = np.diff(bounds)
     counts[:, 1] = np.bincount(found.own, minlength=plan.n_cells)
     parts = []
-    for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, stop in pairwise(bounds):
         rows = places[found.rows[start:stop]]
         held = [rows.astype(np.uint32), found.gaps[start:stop], found.second[found.rows[start:stop]], x[rows]]
         parts.append(b"".join(array.tobytes() for array in (held if y is None else [*held, y[rows]])))
@@ -146,9 +149,7 @@ def _scatter(job: Job, block: int) -> Arrays:
     return _table(own, counts, sizes, sums, fine, _pairs(found.rows, found.cells, plan.n_cells), found.reach)
 
 
-def _table(
-    own: Any, counts: Any, sizes: Any, sums: Any, fine: Any, pairs: Any, reach: float
-) -> Arrays:
+def _table(own: Any, counts: Any, sizes: Any, sums: Any, fine: Any, pairs: Any, reach: float) -> Arrays:
     return {
         "own": own,
         "counts": counts,

@@ -15,11 +15,12 @@ from ..points import Matrix, as_points
 __all__ = ["File", "Held", "Source", "block_rows", "source_of"]
 
 BLOCK_BYTES, FEWEST_ROWS, BLOCKS = 2**26, 2**16, 512
-"""A block holds at most so many bytes of data. Within that it has at least so many rows, and there are no more than so
-many blocks: every cell reads a part of each."""
+"""A block holds at most so many bytes of data. Within that it has at least so many rows, and there are no
+more than so many blocks: every cell reads a part of each."""
 
 AT_ONCE = 2**12
-"""Rows drawn here and there are read in groups: what a mapping has touched counts as memory until it is closed."""
+"""Rows drawn here and there are read in groups: what a mapping has touched counts as memory until it is
+closed."""
 
 
 class Source(Protocol):
@@ -73,11 +74,11 @@ class Held:
 
     def read(self, start: int, stop: int) -> Matrix:
         """Return rows as an array of their own."""
-        return np.ascontiguousarray(self.points[start:stop])
+        return self.points[start:stop].copy()
 
     def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
         """Return some rows."""
-        return np.asarray(self.points[indices])
+        return self.points[indices]
 
     def mark(self) -> dict[str, Any]:
         """Return its shape and type, and a sum over some rows."""
@@ -162,7 +163,7 @@ def _open(path: str) -> Any:
         import zarr
     except ImportError as error:
         raise FileError(f"{file} needs zarr: pip install 'unbend[zarr]'") from error
-    opened = zarr.open(str(file), mode="r")
+    opened: Any = zarr.open(str(file), mode="r")
     found = opened if key is None else opened[key]
     if hasattr(found, "shape"):
         return found

@@ -24,7 +24,7 @@ from ..points import as_count, thread_count
 from ..progress import Watch
 from .cells import SUMS, measure_given
 from .result import CellwiseFaithfulness, Partition
-from .run import Engine, PartWarning, Run, added, cell_bytes, points_that_fit
+from .run import Engine, PartWarning, Run, added, cell_bytes, held_bytes, points_that_fit
 from .scatter import Job
 from .shelf import Shelf
 from .sources import Source, block_rows
@@ -37,7 +37,16 @@ VERSION = 1
 """Rises when what is on a shelf would be misread."""
 
 METHODS = ("psa", "gp")
-OWN = ("n_components", "n_neighbors", "tangent_neighbors", "cut", "n_jobs", "verbose", "callback", "max_memory")
+OWN = (
+    "n_components",
+    "n_neighbors",
+    "tangent_neighbors",
+    "cut",
+    "n_jobs",
+    "verbose",
+    "callback",
+    "max_memory",
+)
 """Parameters of estimators that a partition sets itself."""
 
 
@@ -57,6 +66,8 @@ class Task:
         What a process holds at most.
     n_jobs : int
         Threads of a process; 0 stands for all.
+    allowed : int or None
+        The bytes that were said to be the limit.
     """
 
     source: Source
@@ -65,6 +76,7 @@ class Task:
     points: int
     bytes: int
     n_jobs: int
+    allowed: int | None = None
 
     @classmethod
     def embedding(
@@ -122,8 +134,9 @@ class Task:
             points = points_that_fit(allowed, needed)
         else:
             points = as_count(points_per_cell, "points_per_cell", least=k + 1)
-        points = min(points, n)
-        return cls(source, image, settings, points, memory.IMPORTED + needed(points), thread_count(n_jobs))
+        points, threads = min(points, n), thread_count(n_jobs)
+        limit = None if max_memory is None else memory.allowed(max_memory)
+        return cls(source, image, settings, points, memory.IMPORTED + needed(points), threads, limit)
 
     @property
     def n_cells(self) -> int:
@@ -135,7 +148,7 @@ class Task:
         check_choice(errors, "errors", ("warn", "raise"))
         self.claim(Shelf(str(folder)))
         s = self.settings
-        parameters = {"random_state": 0} | dict(s.get("parameters") or {})
+        parameters: dict[str, Any] = {"random_state": 0, **(s.get("parameters") or {})}
         parameters |= {"refine": None, "objective": s.get("objective", "R_N")}
         job = Job(
             str(folder),
@@ -150,8 +163,24 @@ class Task:
         )
         run = Run(job, self.n_cells, engine, watch, errors)
         run.scatter()
+        self._check_halos(run)
         self._say_not_finite(run)
         return run
+
+    def _check_halos(self, run: Run) -> None:
+        """Refuse cells that became too large for the memory: wide data have large halos."""
+        (_, q), s = self.source.shape, self.settings
+        largest = int(run.found["held"].max())
+        method, wide = s.get("method", "gp"), s.get("tangent_neighbors")
+        size = held_bytes(
+            largest, q, s["n_components"], s["n_neighbors"], run.job.source.dtype.itemsize, method, wide
+        )
+        if self.allowed is not None and memory.IMPORTED + size > self.allowed:
+            needed, has = memory.readable(memory.IMPORTED + size), memory.readable(self.allowed)
+            raise MemoryError(
+                f"the largest cell has {largest:,} points with its halo, which need about {needed}, "
+                f"but max_memory allows {has}: set points_per_cell below {self.points:,}"
+            )
 
     def claim(self, shelf: Shelf) -> None:
         """Refuse a folder that belongs to other data or parameters."""
@@ -166,20 +195,23 @@ class Task:
         known = shelf.noted("partition")
         if known is None:
             if any(Path(shelf.folder).iterdir()):
-                raise FileError(f"{shelf.folder} is not empty, and holds no partition: use a folder of its own")
+                raise FileError(
+                    f"{shelf.folder} is not empty, and holds no partition: use a folder of its own"
+                )
             shelf.note("partition", mark)
         elif known != mark:
             different = [name for name in mark if mark[name] != known.get(name)]
-            raise FileError(
-                f"{shelf.folder} holds a partition of other {' and '.join(different)}: use another folder, or remove it"
-            )
+            what = f"{shelf.folder} holds a partition of other {' and '.join(different)}"
+            raise FileError(f"{what}: use another folder, or remove it")
 
     def _say_not_finite(self, run: Run) -> None:
         rows = run.found["not_finite"]
         if len(rows) == 0:
             return
         first = ", ".join(map(str, rows[:3]))
-        text = f"{len(rows):,} points are not finite (rows {first}{', ...' if len(rows) > 3 else ''}): left out"
+        text = (
+            f"{len(rows):,} points are not finite (rows {first}{', ...' if len(rows) > 3 else ''}): left out"
+        )
         if run.errors == "raise":
             raise ValueError(text)
         warnings.warn(text, PartWarning, stacklevel=4)
@@ -198,7 +230,9 @@ class Task:
         """Measure."""
         calls = [(run.job, cell) for cell in run.cells]
         found = run.engine.map("faithfulness", measure_given, calls, run.watch)
-        run.found["failed"] = {cell: str(one["failed"]) for cell, one in enumerate(found) if str(one["failed"])}
+        run.found["failed"] = {
+            cell: str(one["failed"]) for cell, one in enumerate(found) if str(one["failed"])
+        }
         run.say_failed()
         run.found["proved"] = sum(int(one["proved"]) for one in found)
         return self._faithfulness(run, added([one["sums"] for one in found]))
@@ -272,7 +306,9 @@ def _neighbors(given: int | None, n: int) -> int:
 
 
 @contextmanager
-def folder_for(directory: str | os.PathLike[str] | None, beside: str | os.PathLike[str] | None) -> Iterator[Path]:
+def folder_for(
+    directory: str | os.PathLike[str] | None, beside: str | os.PathLike[str] | None
+) -> Iterator[Path]:
     """Give a folder to work in: one that stays if the work is not finished, or a temporary one."""
     if directory is None:
         where = None if beside is None else Path(os.path.realpath(beside)).parent
