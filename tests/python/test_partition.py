@@ -152,6 +152,12 @@ def test_width_is_limited_where_everything_is_near_everything():
     assert 1.9 < held.mean() <= 2.1
 
 
+def test_two_cells_do_not_hold_each_other(tmp_path):
+    x, _ = ub.datasets.swiss_roll(40_000, random_state=0)
+    held = begun(x, tmp_path, 20_000).found["held"]
+    assert held.max() < 25_000
+
+
 # Alignment of cells ----------------------------------------------------------------------------------------
 
 

@@ -46,8 +46,9 @@ BATCH = 2**15
 GRAPH_NEIGHBORS = 8
 """Neighbours of each point of the sample."""
 
-SHARE, LARGEST_SHARE = 0.15, 1.0
-"""Halos hold at least this share of their cell where it is cheap, and no more than the second."""
+SHARE, WIDEST, LARGEST_SHARE = 0.15, 3.0, 1.0
+"""Halos are wider than they need to be, up to so many times, while they hold no more than this share of
+their cell; and no cell is to hold more than the last share of others."""
 
 SLACK = 1.25
 """Halos reach so much farther than the widest neighbourhood that was probed needs."""
@@ -300,4 +301,5 @@ def width_of(plan: Plan, points: Matrix, farthest: Array, n_jobs: int = 0) -> fl
         at = int(share * len(points))
         return float(gaps[at]) if at < len(gaps) else np.inf
 
-    return min(max(needed, up_to(SHARE)), max(up_to(LARGEST_SHARE), np.finfo(float).tiny))
+    wanted = max(needed, min(up_to(SHARE), WIDEST * needed))
+    return min(wanted, max(up_to(LARGEST_SHARE), np.finfo(float).tiny))

@@ -316,6 +316,12 @@ def folder_for(
             yield Path(folder)
         return
     folder_path = Path(os.path.abspath(directory))
+    is_new = not folder_path.exists()
     folder_path.mkdir(parents=True, exist_ok=True)
-    yield folder_path
+    try:
+        yield folder_path
+    except MemoryError:
+        if is_new:  # it is to be called again with other parameters
+            shutil.rmtree(folder_path)
+        raise
     shutil.rmtree(folder_path)
