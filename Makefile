@@ -51,6 +51,7 @@ bench: $(VENV)/built ## the core alone, then against peers (they are installed f
 	$(BIN)/python benches/python/bench_embed.py --peers
 	$(BIN)/python benches/python/bench_align.py --peers --anneal
 	$(BIN)/python benches/python/bench_assembly.py
+	$(BIN)/python benches/python/bench_partition.py
 
 docs: $(VENV)/built ## all documents as web pages, under target/site
 	$(BIN)/pip install --quiet --group docs

@@ -28,16 +28,16 @@ class Costs:
     the driver.
     """
 
-    probe: float = 0.2
-    scatter: float = 1.8
-    cells: float = 15.0
-    overlaps: float = 0.1
-    seams: float = 2.4
-    faithfulness: float = 1.0
-    output: float = 0.3
-    overlap: float = 1e-4
-    dispatch: float = 1e-3
-    halo: float = 1.15
+    probe: float = 0.41
+    scatter: float = 3.0
+    cells: float = 20.4
+    overlaps: float = 0.15
+    seams: float = 4.5
+    faithfulness: float = 1.8
+    output: float = 0.48
+    overlap: float = 6.4e-5
+    dispatch: float = 2.1e-3
+    halo: float = 1.16
     worker_base: float = 250e6
     driver_base: float = 250e6
 
@@ -138,7 +138,7 @@ def simulate(sizes, cluster, costs=None, seed=0):
         clock = finish(taken, cluster.workers, costs.dispatch, clock)
         ended[name] = ended.get(name, 0.0) + clock - start
         busy, driver, moved = busy + taken.sum(), driver + count * costs.dispatch, moved + count * size
-    aligned = costs.overlap * sizes.cells * sizes.sides / 2 * 16
+    aligned = costs.overlap * sizes.cells * sizes.sides / 2
     clock, driver = clock + aligned, driver + aligned
     return {
         "seconds": clock,

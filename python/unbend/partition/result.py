@@ -30,6 +30,14 @@ class CellwiseFaithfulness:
     n_proved : int
         Neighbourhoods of which it is certain that their cell holds all of their points: where these are all,
         cells change nothing.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> m = ub.partition.faithfulness(X, coordinates, points_per_cell=2000)
+    >>> m.n_measured, m.n_proved
+    (4000, 4000)
     """
 
     r: float
@@ -78,6 +86,14 @@ class Partition:
         The bytes that were planned for at most.
     timings : dict of float
         Seconds of every stage.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> result = ub.partition.embed(X, points_per_cell=2000)
+    >>> result.cell_sizes.sum(), result.failed, result.n_lost
+    (np.int64(4000), {}, 0)
     """
 
     embedding: Array = field(repr=False)

@@ -113,8 +113,8 @@ def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int =
 
     Examples
     --------
-    >>> points_that_fit(400 * 2**20, lambda points: 1000 * points)
-    104000
+    >>> points_that_fit(400 * 10**6, lambda points: 1000 * points)
+    100000
     """
     if allowed is None:
         return most
