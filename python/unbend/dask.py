@@ -91,7 +91,6 @@ class _Cluster:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.workers = max(1, len(client.scheduler_info().get("workers", {})))
 
     def map(
         self, stage: str, task: Callable[..., Arrays], calls: list[tuple[Any, ...]], watch: Watch

@@ -16,10 +16,12 @@ from .. import _core, memory
 from ..points import Matrix
 from ..progress import Watch
 from . import cells, scatter
+from . import gather as gathering
 from .align import Aligned, Overlaps, align
 from .cells import Cell
 from .plan import Plan, halve, sample_size, width_of
 from .scatter import Job
+from .seams import settle
 from .shelf import Arrays
 
 __all__ = [
@@ -53,16 +55,12 @@ USUAL_POINTS, FEWEST_POINTS = 200_000, 2_000
 class Engine(Protocol):
     """Who runs tasks."""
 
-    workers: int
-
     def map(self, stage: str, task: Task, calls: list[tuple[Any, ...]], watch: Watch) -> list[Arrays]:
         """Return the results of ``task(*call)`` for all calls, in their order."""
 
 
 class Serial:
     """One task after the other, in this process."""
-
-    workers = 1
 
     def map(self, stage: str, task: Task, calls: list[tuple[Any, ...]], watch: Watch) -> list[Arrays]:
         """Return the results of all calls, in their order."""
@@ -284,7 +282,7 @@ class Run:
         self.found["history"] = []
         for stage in range(passes):
             calls = [(self.job, cell, stage, self._motions(cell, stage), renewed) for cell in self.cells]
-            moved = self.engine.map("seams", cells.settle, calls, self.watch)
+            moved = self.engine.map("seams", settle, calls, self.watch)
             before, after = added([one["values"] for one in moved]) / self.found["held"].sum()
             self.found["history"].append(float(before))
             if before - after <= ENOUGH * before:
@@ -307,7 +305,7 @@ class Run:
     def measure(self, stage: int) -> Array:
         """Measure all cells; return the sums over all neighbourhoods."""
         calls = [(self.job, cell, stage, self._motions(cell, stage)) for cell in self.cells]
-        self.found["done"] = self.engine.map("faithfulness", cells.measure, calls, self.watch)
+        self.found["done"] = self.engine.map("faithfulness", gathering.measure, calls, self.watch)
         return added([one["sums"] for one in self.found["done"]])
 
     # Back -------------------------------------------------------------------------------------------------
@@ -321,7 +319,7 @@ class Run:
             calls = [
                 (job, cell, one["segments"], means, axes) for cell, one in zip(self.cells, done, strict=True)
             ]
-            reach = self.engine.map("layout", cells.extents, calls, self.watch)
+            reach = self.engine.map("layout", gathering.extents, calls, self.watch)
             low = np.min([one["low"] for one in reach], axis=0)
             high = np.max([one["high"] for one in reach], axis=0)
             shifts = beside(low, high, self.found["component_sizes"])
@@ -335,7 +333,7 @@ class Run:
             (job, block, np.stack([one["segments"][block] for one in done]), means, axes, shifts, str(target))
             for block in range(job.n_blocks)
         ]
-        written = self.engine.map("output", cells.gather, blocks, self.watch)
+        written = self.engine.map("output", gathering.gather, blocks, self.watch)
         self.found["n_lost"] = sum(int(one["lost"]) for one in written)
         return target
 

@@ -22,7 +22,7 @@ from ..files import FileError
 from ..neighbors import DEFAULT_NEIGHBORS
 from ..points import as_count, thread_count
 from ..progress import Watch
-from .cells import SUMS, measure_given
+from .gather import SUMS, measure_given
 from .result import CellwiseFaithfulness, Partition
 from .run import Engine, PartWarning, Run, added, cell_bytes, held_bytes, points_that_fit
 from .scatter import Job
