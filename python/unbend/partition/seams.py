@@ -1,8 +1,9 @@
 """Seams removed: every cell settled between its neighbours, its outer halo held by them.
 
-A point lies where the cells that hold it agree on. Then each cell fits its own neighbourhoods again (eq. 11 of
-Goldberg & Ritov 2009) for points that lie deep enough in it, in turn with the best frames for them: overlapping
-Schwarz steps, all cells at once. Cost: O(m k d) for each step of conjugate gradients on a cell of m points.
+A point lies where the cells that hold it agree on. Then each cell fits its own neighbourhoods again (eq. 11
+of Goldberg & Ritov 2009) for points that lie deep enough in it, in turn with the best frames for them:
+overlapping Schwarz steps, all cells at once. Cost: O(m k d) for each step of conjugate gradients on a cell of
+m points.
 """
 
 from __future__ import annotations
