@@ -83,8 +83,8 @@ def embed(
         The bytes that this process may hold at most; by default what the machine has available.
     directory : str or path-like, optional
         Where finished cells are kept, so that a run that was killed continues when it is called again with
-        the same data and parameters. Emptied in the end. By default a temporary folder, beside `out` if
-        given.
+        the same data and parameters; where memory decides how many points a cell has, give `max_memory`.
+        Removed in the end. By default a temporary folder, beside `out` if given.
     force : bool, default False
         Whether to replace `out`.
     errors : {"warn", "raise"}

@@ -36,6 +36,9 @@ Array = npt.NDArray[np.float64]
 VERSION = 1
 """Rises when what is on a shelf would be misread."""
 
+BLOCK_COPIES = 5
+"""How often the rows of a block are held while they are sorted by cell, those of halos among them."""
+
 METHODS = ("psa", "gp")
 OWN = (
     "n_components",
@@ -126,8 +129,10 @@ class Task:
         n, q = source.shape
         d, k, size = settings["n_components"], settings["n_neighbors"], source.dtype.itemsize
 
+        block = BLOCK_COPIES * block_rows(source.shape, size) * q * size
+
         def needed(points: int) -> int:
-            return cell_bytes(points, q, d, k, size, method, wide)
+            return max(block, cell_bytes(points, q, d, k, size, method, wide))
 
         if points_per_cell == "auto":
             allowed = memory.allowed(max_memory)
