@@ -74,12 +74,12 @@ def tangent_scale(job: Job, cell: Cell) -> Arrays:
 
 def embed(job: Job, cell: Cell, tangent_neighbors: int | None) -> Arrays:
     """Embed a cell with its halo; return what there is to say of it, for all else is on the shelf."""
-    name = f"cell-{cell.number}"
+    name, rim = f"cell-{cell.number}", f"rim-{cell.number}-0"
     said = job.shelf.find(f"said-{cell.number}")
-    if said is None or not job.shelf.place(f"{name}.npz").exists():
+    if said is None or not (job.shelf.has(name) and job.shelf.has(rim)):
         said, kept = _embed(job, cell, tangent_neighbors)
         job.shelf.keep(name, kept)
-        job.shelf.keep(f"rim-{cell.number}-0", rim_of(kept, kept["y"], cell.width))
+        job.shelf.keep(rim, rim_of(kept, kept["y"], cell.width))
         job.shelf.keep(f"said-{cell.number}", said)
     return said
 

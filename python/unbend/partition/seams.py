@@ -77,7 +77,7 @@ def settle(job: Job, cell: Cell, stage: int, motions: Any, renewed: bool) -> Arr
 
     `motions` are those of this cell and of its neighbours: turns, shifts and components of their pieces.
     """
-    name = f"state-{cell.number}-{stage + 1}"
+    name, rim = f"state-{cell.number}-{stage + 1}", f"rim-{cell.number}-{stage + 1}"
 
     def make() -> Arrays:
         kept = job.shelf.take(f"cell-{cell.number}")
@@ -86,9 +86,11 @@ def settle(job: Job, cell: Cell, stage: int, motions: Any, renewed: bool) -> Arr
         values = np.zeros(2)
         if kept["indices"].size:
             y, values = _settled(job, cell, kept, y, motions[cell.number], renewed)
-        job.shelf.keep(f"rim-{cell.number}-{stage + 1}", rim_of(kept, y, cell.width))
+        job.shelf.keep(rim, rim_of(kept, y, cell.width))
         return {"y": y, "values": values}
 
+    if not job.shelf.has(rim):
+        job.shelf.drop(name)
     return {"values": job.shelf.made(name, make)["values"]}
 
 

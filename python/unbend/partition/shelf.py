@@ -53,6 +53,10 @@ class Shelf:
 
         self._write(f"{name}.npz", write)
 
+    def has(self, name: str) -> bool:
+        """Return whether something was kept."""
+        return self.place(f"{name}.npz").exists()
+
     def find(self, name: str) -> Arrays | None:
         """Return what was kept, None if it is not there or not whole: then it is made again."""
         try:
