@@ -83,7 +83,7 @@ HALO, RIM = 1.35, 10
 """Points that a cell holds, for each of its own, and for small cells how wide the halo is, in points: as
 planned for."""
 
-IMPORTED = 300 * 10**6
+IMPORTED = 350 * 10**6
 """What Python takes with all that is imported, and a block of rows under way: measured."""
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -322,7 +322,8 @@ class CellsPlan(Plan):
         held = with_halo(self.points)
         sizes = {name: value for name, value in vars(self).items() if name != "points"}
         stages = Plan(**(sizes | {"n": held, "searched": True})).stages().values()
-        return max(sum(parts.values()) for parts in stages) + 2 * held * REAL * (self.q + self.d)
+        kept = 3 * self.q * self.itemsize + 4 * REAL * self.d + INDEX * (self.k + 6)
+        return max(sum(parts.values()) for parts in stages) + held * kept
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ def _embed(job: Job, cell: Cell, tangent_neighbors: int | None) -> tuple[Arrays,
         said["proved"] = np.array(proved(held, graph, cell.reach))
         places = np.flatnonzero(_joined(held, graph, cell.reach))
         held = held.some(places)
+        del graph  # it is searched for anew among those that are left
         embedding, graph, n_iter = _laid_flat(job, held, tangent_neighbors)
     except (ValueError, MemoryError, ArithmeticError) as error:
         reason = " ".join(str(error).split()) if said["core"] else ""  # no harm is done where nothing is

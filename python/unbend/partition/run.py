@@ -98,7 +98,7 @@ def cell_bytes(points: int, q: int, d: int, k: int, itemsize: int, method: str, 
 def held_bytes(held: int, q: int, d: int, k: int, itemsize: int, method: str, tangents: int | None) -> int:
     """Return the same where a cell has so many points with its halo."""
     plan = memory.Plan(n=held, q=q, d=d, k=k, itemsize=itemsize, tangents=tangents, aligned=method == "psa")
-    return plan.peak() + 2 * held * (q * itemsize + memory.REAL * d)
+    return plan.peak() + held * (3 * q * itemsize + 4 * memory.REAL * d + memory.INDEX * (k + 6))
 
 
 def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int = USUAL_POINTS) -> int:
@@ -112,7 +112,7 @@ def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int =
     Examples
     --------
     >>> points_that_fit(400 * 10**6, lambda points: 1000 * points)
-    100000
+    50000
     """
     if allowed is None:
         return most
