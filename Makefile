@@ -51,6 +51,7 @@ bench: $(VENV)/built ## the core alone, then against peers (they are installed f
 	$(BIN)/python benches/python/bench_embed.py --peers
 	$(BIN)/python benches/python/bench_align.py --peers --anneal
 	$(BIN)/python benches/python/bench_assembly.py
+	$(BIN)/python benches/python/bench_partition.py
 
 docs: $(VENV)/built ## all documents as web pages, under target/site
 	$(BIN)/pip install --quiet --group docs
@@ -70,7 +71,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -
 
 $(VENV)/built: $(VENV)/ready $(SOURCES)
 	@$(BIN)/maturin --version >/dev/null
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet,report,anndata,zarr
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet,report,anndata,zarr,dask
 	@touch $@
 
 $(VENV)/ready: pyproject.toml | tools

@@ -87,6 +87,7 @@ __all__ = [
     "load",
     "metrics",
     "neighborhoods",
+    "partition",
     "plot",
     "price_of_normalization",
     "quality",
@@ -122,8 +123,13 @@ _LATER = {
 }
 
 
+_MODULES_LATER = ("dask", "partition")
+
+
 def __getattr__(name: str) -> Any:
     """Import what is imported when it is first used."""
+    if name in _MODULES_LATER:
+        return import_module(f".{name}", __name__)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(f".{_LATER[name]}", __name__), name)

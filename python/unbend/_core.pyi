@@ -23,6 +23,7 @@ __all__ = [
     "Refiner",
     "Stopped",
     "Triangle",
+    "align_pieces",
     "asim",
     "asim_all",
     "bottom",
@@ -215,6 +216,9 @@ class Alignment:
     def open(self, turns: _Array) -> _Indices: ...
     def sides(self, refiner: Refiner, x: _Matrix, graph: _Graph, turns: _Array) -> _Array: ...
 
+def align_pieces(
+    graph: _Graph, products: _Array, weights: _Array, n_components: int, start: _Array | None = None
+) -> tuple[_Array, _Indices]: ...
 def unroll(
     alignment: Alignment, x: _Matrix, graph: _Graph, tau: float, progress: _Progress | None = None
 ) -> tuple[_Array, int, _Indices]: ...

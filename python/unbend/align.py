@@ -13,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
+from .cut import Surface
 from .embed import SUSPICIOUS, NotFlatWarning, Refine, _Embedding
 from .estimator import check_choice
 from .metrics import Faithfulness, faithfulness
 from .metrics.folds import OVERLAPPING
-from .neighbors import DEFAULT_RECALL, SearchMethod
+from .neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
 
@@ -38,6 +39,9 @@ ANNEALING: dict[str, type] = {
     "rounds": int,
 }
 """What can be set of the annealing besides its start."""
+
+IN_CELLS = ("alignment", "annealing", "overlap_penalty", "solve_tol", "neighbors_method", "neighbors_recall")
+"""What each cell is embedded with, as all data would be."""
 
 CHEAP = 20_000
 """Up to so many points "auto" tries the connection matrix as well."""
@@ -96,6 +100,10 @@ class ProcrustesAlignment(_Embedding):
         Whether to cut open what cannot lie flat: a tube, a sphere, a surface with one side. "auto" cuts where
         the embedding would lie on itself, or where a cut makes flat what is not; True wherever neighbours are
         torn apart when the data are laid down from a central point; False never. What is flat is left whole.
+    partition : int, "auto" or None
+        Embed in cells of about so many points, one after the other, which takes far less memory; see
+        :func:`unbend.partition.embed`, which also reads files that do not fit into memory. "auto" does so
+        where the data would not fit otherwise. Nothing is cut then.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.
@@ -149,7 +157,9 @@ class ProcrustesAlignment(_Embedding):
     trace_ : dict
         For each alignment tried: "f" of eq. 9 and its "trace" from sweep to sweep, the share "aligned" of
         points in the largest cluster of aligned neighbours; of the solution of eq. 11 the "residual", its
-        steps "n_solve", and whether it "converged"; where several were tried, "r_n" and "overlap".
+        steps "n_solve", and whether it "converged"; where several were tried, "r_n" and "overlap". Of a
+        partition, how many "cells" there were, the largest "overlap_error" between them before seams were
+        removed, and the "history" of that.
     timings_ : dict of float
         Seconds of every stage.
     X_fit_ : ndarray of shape (n, q)
@@ -194,6 +204,7 @@ class ProcrustesAlignment(_Embedding):
         neighbors_method: SearchMethod = "auto",
         neighbors_recall: float = DEFAULT_RECALL,
         cut: Literal["auto"] | bool = "auto",
+        partition: int | Literal["auto"] | None = None,
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -215,6 +226,7 @@ class ProcrustesAlignment(_Embedding):
         self.neighbors_method = neighbors_method
         self.neighbors_recall = neighbors_recall
         self.cut = cut
+        self.partition = partition
         self.disconnected = disconnected
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -225,6 +237,10 @@ class ProcrustesAlignment(_Embedding):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice(self.alignment, "alignment", get_args(Method))
+        if self.partition not in (None, "auto"):
+            as_count(self.partition, "partition", least=2)
+        if self.partition is not None and self.cut is True:
+            raise ValueError("cut = True cannot be done in cells: set partition = None")
         self._check_annealing()
         for name in ("overlap_penalty", "solve_tol"):
             if not 0 <= getattr(self, name) < np.inf:
@@ -249,7 +265,17 @@ class ProcrustesAlignment(_Embedding):
         self.loops_ = task.tangents.open(found.turns).reshape(-1, 2)
         return found.embedding, {name: candidate.trace for name, candidate in tried.items()}
 
+    def _fit(self, X: Any, neighborhoods: Neighborhoods | None) -> None:
+        if neighborhoods is not None and self.partition is not None:
+            raise ValueError(
+                "cells find their neighbours themselves: pass no neighborhoods, or partition = None"
+            )
+        super()._fit(X, neighborhoods)
+
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        points = self._points_per_cell(len(x), x.shape[1], k, x.dtype.itemsize)
+        if points is not None:
+            return self._in_cells(x, k, points, watch)
         try:
             embedding, trace = super()._lay_flat(x, k, watch)
         finally:
@@ -268,7 +294,57 @@ class ProcrustesAlignment(_Embedding):
         return not self.orientable_ or super()._folded(m)
 
     def _plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
+        points, whole = (
+            self._points_per_cell(n, q, k, itemsize),
+            self._whole_plan(n, q, k, itemsize, searched),
+        )
+        return whole if points is None else memory.CellsPlan(**vars(whole), points=points)
+
+    def _whole_plan(self, n: int, q: int, k: int, itemsize: int, searched: bool) -> memory.Plan:
         return replace(super()._plan(n, q, k, itemsize, searched), aligned=True)
+
+    def _points_per_cell(self, n: int, q: int, k: int, itemsize: int) -> int | None:
+        """Return how many points a cell has, None if there are no cells."""
+        if self.partition is None:
+            return None
+        from .partition.run import USUAL_POINTS
+
+        if self.partition != "auto":
+            return self.partition if self.partition < n else None
+        allowed = memory.allowed(self.max_memory)
+        fits = allowed is None or self._whole_plan(n, q, k, itemsize, True).peak() <= allowed
+        return None if fits else min(USUAL_POINTS, n)
+
+    def _in_cells(self, x: Matrix, k: int, points: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        """Embed in cells; what is known of the whole surface only is not known."""
+        from .partition.embed import within
+
+        parameters = {name: getattr(self, name) for name in IN_CELLS}
+        found = within(
+            x,
+            watch,
+            n_components=self.n_components,
+            n_neighbors=k,
+            points_per_cell=points,
+            tangent_neighbors=self.tangent_neighbors,
+            refine=None if self.refine is None else "auto",
+            objective=self.objective,
+            parameters=parameters,
+            n_jobs=self.n_jobs,
+        )
+        self.tangent_neighbors_, self.alignment_ = found.tangent_neighbors, self.alignment
+        self.orientable_, self.loops_ = None, np.empty((0, 2), dtype=np.uint32)
+        self.refinement_, self.n_iter_ = None, len(found.history)
+        self._keep_cut(None)
+        surface = Surface(self.n_components, None, None, None)
+        self.seams_, self.surface_ = [], surface.sentence()
+        self.closed_ = self.euler_characteristic_ = None
+        trace = {
+            "cells": len(found.cell_sizes),
+            "overlap_error": float(found.overlap_error.max(initial=0.0)),
+            "history": found.history,
+        }
+        return found.embedding, {self.alignment: trace}
 
     def _in_words(self) -> str:
         return f"Procrustes subspaces alignment ({self.alignment_})"

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LinearPlan", "PathsPlan", "Plan", "SpectralPlan", "Stages", "available", "check"]
+__all__ = [
+    "CellsPlan",
+    "LinearPlan",
+    "PathsPlan",
+    "Plan",
+    "SpectralPlan",
+    "Stages",
+    "allowed",
+    "available",
+    "check",
+]
 
 REAL, INDEX, POINTER = 8, 4, 8
 """Bytes of a float64, a u32 and an i64."""
@@ -66,6 +78,13 @@ REFINE_VECTORS = 10
 
 FAITHFULNESS_FIELDS = 8
 """Numbers of the measures for each point."""
+
+HALO, RIM = 1.35, 10
+"""Points that a cell holds, for each of its own, and for small cells how wide the halo is, in points: as
+planned for."""
+
+IMPORTED = 350 * 10**6
+"""What Python takes with all that is imported, and a block of rows under way: measured."""
 
 CGROUPS = Path("/sys/fs/cgroup")
 UNLIMITED = 2**60
@@ -266,6 +285,47 @@ class Plan(Stages):
         }
 
 
+def with_halo(points: int) -> int:
+    """Return how many points a cell is planned to hold.
+
+    Examples
+    --------
+    >>> with_halo(200_000), with_halo(2_000)
+    (270000, 3443)
+    """
+    return int(points * max(HALO, 1.15 * (1 + RIM / points**0.5) ** 2))
+
+
+@dataclass(frozen=True)
+class CellsPlan(Plan):
+    """The sizes of a fit in cells: one of them at a time, and the neighbours of all points.
+
+    Attributes
+    ----------
+    points : int
+        Of a cell, without its halo.
+
+    Examples
+    --------
+    >>> sizes = {"n": 1_000_000, "q": 3, "d": 2, "k": 12, "aligned": True}
+    >>> CellsPlan(**sizes, points=50_000).peak() < 0.5 * Plan(**sizes).peak()
+    True
+    """
+
+    points: int = 1
+
+    def _between(self) -> dict[str, dict[str, int]]:
+        return {"cells": self._graph() | self._embedding() | {"a cell": self.cell_bytes()}}
+
+    def cell_bytes(self) -> int:
+        """Return what is held while a cell is embedded with its halo."""
+        held = with_halo(self.points)
+        sizes = {name: value for name, value in vars(self).items() if name != "points"}
+        stages = Plan(**(sizes | {"n": held, "searched": True})).stages().values()
+        kept = 3 * self.q * self.itemsize + 4 * REAL * self.d + INDEX * (self.k + 6)
+        return max(sum(parts.values()) for parts in stages) + held * kept
+
+
 @dataclass(frozen=True)
 class PathsPlan(Plan):
     """The sizes of a fit that goes along shortest paths.
@@ -398,10 +458,33 @@ def check(needed: int, max_memory: float | None = None) -> None:
         raise MemoryError(f"the fit needs about {readable(needed)}, but {words} {readable(allowed)}{left}")
 
 
+def allowed(max_memory: float | None = None) -> int | None:
+    """Return how many bytes may be used: those given, else what the machine has; None if it does not tell.
+
+    Examples
+    --------
+    >>> allowed(2e9)
+    2000000000
+    """
+    return available() if max_memory is None else _as_bytes(max_memory)
+
+
 def _as_bytes(max_memory: float) -> int:
     if isinstance(max_memory, bool | str) or not max_memory > 0:
         raise ValueError(f"max_memory = {max_memory!r} is not a number of bytes: it must be above 0")
     return UNLIMITED if max_memory > UNLIMITED else int(max_memory)
+
+
+def give_back() -> None:
+    """Give what is free back to the system, where the C library would keep it for later.
+
+    Examples
+    --------
+    >>> give_back()
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def readable(size: int) -> str:

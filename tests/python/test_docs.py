@@ -107,7 +107,8 @@ def test_links_lead_somewhere(page):
 
 def test_the_reference_holds_every_public_name():
     modules = {"unbend": ub} | {
-        f"unbend.{name}": getattr(ub, name) for name in ("anndata", "datasets", "metrics", "plot")
+        f"unbend.{name}": getattr(ub, name)
+        for name in ("anndata", "dask", "datasets", "metrics", "partition", "plot")
     }
     public = {f"{where}.{name}" for where, module in modules.items() for name in module.__all__}
     twice = {f"unbend.metrics.{name}" for name in ub.metrics.__all__ if hasattr(ub, name)}

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use ndarray::{Array2, Axis, concatenate};
 use proptest::prelude::*;
 use unbend::charts::{Atlas, Net, tangent_scale};
-use unbend::embed::align::{Aligned, Connection, Tree, blocks, open_edges, round, tree};
+use unbend::embed::align::{Aligned, Connection, Tree, blocks, open_edges, round, tree, tree_of_pieces};
 use unbend::synthetic::{SwissRoll, cylinder, hemisphere, s_curve, swiss_roll};
 use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, neighbors};
 
@@ -431,4 +431,80 @@ fn frames_of_other_data_are_refused() {
     bad[7] = f64::NAN;
     let refused = round(&c, &bad, &Unmonitored).unwrap_err();
     assert!(matches!(refused, Error::NotFinite { row: 3, column: 1, .. }), "{refused}");
+}
+
+/// Pieces of one cloud, each turned by a rotation or reflection of its own, in a ring; their products Y_i'HY_j and the
+/// turns that undo it.
+fn ring(n: usize, d: usize, seed: u64) -> (Neighborhoods<'static>, Vec<f64>, Vec<f64>) {
+    let own = random_turns(n, d, seed);
+    let rows: Vec<Vec<u32>> = (0..n)
+        .map(|i| {
+            let mut row: Vec<u32> =
+                [1, 2, n - 2, n - 1].map(|step| ((i + step) % n) as u32).into_iter().collect();
+            row.sort_unstable();
+            row
+        })
+        .collect();
+    let shared = |i: usize, j: usize| gaussian(20, d, seed + (i * j + i + j) as u64);
+    let mut products = vec![];
+    for (i, row) in rows.iter().enumerate() {
+        for &j in row {
+            let cloud = shared(i, j as usize);
+            let cloud = DMatrix::from_fn(20, d, |r, c| cloud[(r, c)]);
+            let about = cloud.transpose() * &cloud;
+            let product = square(&own, i, d) * about * square(&own, j as usize, d).transpose();
+            products.extend(product.iter());
+        }
+    }
+    (from_rows(&rows), products, own)
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    /// Pieces come out turned alike, whichever overlaps the tree takes, and nothing is left of f.
+    #[test]
+    fn pieces_of_one_cloud_are_turned_alike(n in 5usize..12, d in 1usize..5, seed in 0u64..1000) {
+        let (graph, products, own) = ring(n, d, seed);
+        let connection = Connection::of_pieces(&graph, products, d).unwrap();
+        let weights: Vec<f64> = (0..graph.indices().len()).map(|edge| (edge % 7) as f64).collect();
+        let Aligned { turns, f, aligned, .. } = tree_of_pieces(&connection, &weights, &Unmonitored).unwrap();
+        prop_assert!(f < 1e-9, "f = {f:e}");
+        prop_assert_eq!(aligned, 1.0);
+        let together: Vec<DMatrix<f64>> =
+            (0..n).map(|i| square(&own, i, d).transpose() * square(&turns, i, d)).collect();
+        for turn in &together {
+            prop_assert!((turn - &together[0]).amax() < 1e-6);
+        }
+    }
+}
+
+/// f is its definition: what is missing to the nuclear norms.
+#[test]
+fn what_is_left_between_pieces_is_the_plain_sum() {
+    let (n, d) = (7, 2);
+    let (graph, products, _) = ring(n, d, 3);
+    let turns = random_turns(n, d, 9);
+    let connection = Connection::of_pieces(&graph, products.clone(), d).unwrap();
+    let mut expected = 0.0;
+    for i in 0..n {
+        for (at, &j) in graph.of(i).iter().enumerate() {
+            let product = square(&products, graph.start(i) + at, d);
+            let turned = square(&turns, i, d).transpose() * &product * square(&turns, j as usize, d);
+            expected += product.singular_values().sum() - turned.trace();
+        }
+    }
+    let f = connection.f(&turns, &Unmonitored).unwrap();
+    assert!((f - expected).abs() < 1e-9 * expected, "{f} {expected}");
+}
+
+#[test]
+fn pieces_that_do_not_belong_together_are_refused() {
+    let (graph, mut products, _) = ring(6, 2, 0);
+    let connection = Connection::of_pieces(&graph, products.clone(), 2).unwrap();
+    let short = tree_of_pieces(&connection, &[1.0], &Unmonitored);
+    assert!(matches!(short, Err(Error::LengthMismatch { left_len: 1, right_len: 24, .. })));
+    products.pop();
+    let short = Connection::of_pieces(&graph, products, 2);
+    assert!(matches!(short, Err(Error::LengthMismatch { left_len: 95, right_len: 96, .. })));
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, NoReturn
 
 from ..methods import NORMALIZED
@@ -55,10 +56,15 @@ methods:
 
 examples:
   unbend embed roll.npy -o flat.npy
+  unbend embed huge.npy -o flat.npy --method psa --max-memory 4G
   unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
   unbend embed scan.npz:points -o flat.npy --method psa --cut yes
   unbend embed roll.npy -o flat.npy --save roll.unbend --json
   unbend embed cells.h5ad:X_pca -o cells-flat.h5ad --method psa
+
+--max-memory: where the data need more, they are embedded in cells, read from an
+.npy or .zarr file and written to an .npy. What is finished is kept beside the
+output, in OUTPUT.parts: the same command continues a run that was killed.
 
 --json prints one object: what unbend.faithfulness returns, as measure does,
 with the seconds of every stage ("seconds") and how the refinement ended.
@@ -277,6 +283,13 @@ def _add_embed(commands: Any) -> None:
     parser.add_argument("--rectify", action="store_true", help="lle to dfm: undo that axes were normalised")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="where starts are drawn from (0)")
     parser.add_argument("--save", metavar="MODEL", help="save the model for unbend transform")
+    parser.add_argument(
+        "--max-memory",
+        type=_bytes,
+        metavar="SIZE",
+        help="gp, psa: hold no more, as 4G; what does not fit is embedded in cells",
+    )
+    parser.add_argument("--points-per-cell", type=int, metavar="N", help="embed in cells of about N points")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
@@ -384,6 +397,15 @@ def _add_sampling(parser: _Parser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones are drawn (0)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _bytes(text: str) -> int:
+    """Return a number of bytes: 500M, 4G; units are powers of 1000."""
+    units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
+    if match is None or float(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size, as 500M or 4G")
+    return int(float(match[1]) * units[match[2]])
 
 
 def _auto_or_count(text: str) -> int | str:

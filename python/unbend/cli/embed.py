@@ -35,6 +35,10 @@ def run(options: argparse.Namespace) -> None:
     if options.save is not None:
         _check_apart(options)
         check_target(options.save, force=options.force, suffixes=())
+    if _wants_cells(options):
+        from .cells import run as run_in_cells
+
+        return run_in_cells(options)
     x = read_points(options.X)
     if options.rectify and options.method not in NORMALIZED:
         raise UsageError(f"--rectify goes with --method {', '.join(NORMALIZED)} only, not {options.method}")
@@ -53,6 +57,30 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(finite(_record(model, m, options)), allow_nan=False))
     elif not options.quiet:
         print("\n".join(_table(model, x, options)))
+
+
+def _wants_cells(options: argparse.Namespace) -> bool:
+    """Return whether to embed in cells: because that is asked for, or nothing else would fit."""
+    if options.max_memory is None and options.points_per_cell is None:
+        return False
+    if options.method not in ("gp", "psa"):
+        raise UsageError(
+            f"--max-memory and --points-per-cell go with --method gp, psa only, not {options.method}"
+        )
+    if options.points_per_cell is not None:
+        return True
+    from ..files import read_points, split_key
+    from ..memory import IMPORTED
+
+    file = split_key(options.X)[0]
+    if file.suffix.lower() in (".npy", ".zarr"):
+        from ..partition.sources import source_of
+
+        (n, q), size = source_of(options.X).shape, source_of(options.X).dtype.itemsize
+    else:
+        (n, q), size = read_points(options.X).shape, 8
+    needed: int = _METHODS[options.method](options).memory_estimate(n, q)
+    return bool(IMPORTED + n * q * size + needed > options.max_memory)
 
 
 def _measured(model: _Estimator, x: Any, options: argparse.Namespace) -> tuple[Faithfulness, Neighborhoods]:

@@ -238,6 +238,32 @@ impl Alignment {
     }
 }
 
+/// The turns of pieces that were embedded apart, and the edges they leave open. From `start`, or along the tree of the
+/// least `weights`.
+#[pyfunction]
+#[pyo3(signature = (graph, products, weights, n_components, start=None))]
+pub fn align_pieces<'py>(
+    py: Python<'py>,
+    graph: Graph<'py>,
+    products: PyReadonlyArray1<'py, f64>,
+    weights: PyReadonlyArray1<'py, f64>,
+    n_components: usize,
+    start: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<(Flat<'py>, Bound<'py, PyArray1<u32>>)> {
+    let (graph, products, weights) = (graph.neighborhoods()?, products.as_slice()?, weights.as_slice()?);
+    let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
+    let (turns, open) = run(py, 1, |m: &dyn Monitor| {
+        let connection = Connection::of_pieces(&graph, products.to_vec(), n_components)?;
+        let turns = match start {
+            Some(start) => connection.finish(start.to_vec(), true, m)?.turns,
+            None => align::tree_of_pieces(&connection, weights, m)?.turns,
+        };
+        let open = align::open_edges(&connection, &turns, m)?;
+        Ok((turns, open))
+    })?;
+    Ok((turns.into_pyarray(py), flat(open).into_pyarray(py)))
+}
+
 impl Alignment {
     pub(crate) fn atlas<'a, 'p>(
         &'a self,

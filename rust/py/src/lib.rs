@@ -25,7 +25,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use crate::align::{Alignment, Net, tangent_scale};
+    use crate::align::{Alignment, Net, align_pieces, tangent_scale};
     #[pymodule_export]
     use crate::array::is_matrix;
     #[pymodule_export]

@@ -21,7 +21,7 @@ use crate::parallel::map_points;
 
 pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
-pub use tree::{Tree, open_edges, tree};
+pub use tree::{Tree, open_edges, tree, tree_of_pieces};
 
 const STAGE: &str = "alignment";
 
@@ -47,6 +47,8 @@ pub struct Connection {
     products: Vec<f64>,
     /// How often eq. 9 has the edge: 1 where one end lists the other, 2 where both do.
     counts: Vec<u8>,
+    /// f where the frames of neighbours are orthogonal to each other.
+    most: f64,
 }
 
 /// Frames, and how well they are aligned.
@@ -75,7 +77,28 @@ impl Connection {
                 Tangents::Known | Tangents::None => atlas.agreement(i, j, product),
             }
         })?;
-        Ok(Connection { n_components: d, graph, products, counts })
+        let terms: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        Ok(Connection { n_components: d, graph, products, counts, most: (d as u64 * terms) as f64 })
+    }
+
+    /// Of pieces that were embedded apart from each other, in the place of points: the pull Y_i'H Y_j of what two of
+    /// them share in the place of P_i'P_j, d x d for each edge of the undirected `graph`, column after column. Eq. 9 is
+    /// then what is left between all of them once they are turned: f = sum of |Y_i'H Y_j|_* - tr(O_i' Y_i'H Y_j O_j).
+    pub fn of_pieces(graph: &Neighborhoods, products: Vec<f64>, d: usize) -> Result<Self> {
+        let graph = graph.symmetrized(); // lists that are symmetric and in order stay what they are
+        let (edges, size) = (graph.indices().len(), d * d);
+        if products.len() != edges * size {
+            let (left, right) = ("the products", "the edges, times d^2,");
+            return Err(Error::LengthMismatch {
+                left,
+                left_len: products.len(),
+                right,
+                right_len: edges * size,
+            });
+        }
+        let mut scratch = Scratch::default();
+        let most = products.chunks_exact(size).map(|product| scratch.factor(product, d).sum).sum();
+        Ok(Connection { n_components: d, counts: vec![1; edges], graph, products, most })
     }
 
     /// The dimension d.
@@ -140,13 +163,7 @@ impl Connection {
             self.pull(i, turns, first(pull, size));
             dot(&turns[i * size..][..size], &pull[..size])
         })?;
-        Ok((self.most() - shares.iter().sum::<f64>()).max(0.0))
-    }
-
-    /// f where the frames of neighbours are orthogonal to each other: d for each edge and end.
-    fn most(&self) -> f64 {
-        let terms: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
-        (self.n_components as u64 * terms) as f64
+        Ok((self.most - shares.iter().sum::<f64>()).max(0.0))
     }
 
     /// Whether the frames of `i` and `j` are as close as a rotation can bring them.
@@ -222,7 +239,7 @@ impl Connection {
     /// sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours.
     pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let mut f = self.f(turns, monitor)?;
-        let (mut trace, rounding) = (vec![f], ROUNDING * self.most());
+        let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
         for done in 0..SWEEPS {
             monitor.progress(STAGE, done, SWEEPS);
             let gain = match self.n_components {

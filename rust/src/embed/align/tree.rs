@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{Aligned, Connection, STAGE, Scratch, fill_edges, multiply};
 use crate::charts::{Atlas, Coordinates, Local};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{first, norm};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
@@ -52,6 +52,21 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     Ok(Tree { aligned, reflecting: forest.reflecting, one_sided })
 }
 
+/// Aligns pieces that were embedded apart, along the edges of least `weights`: one for each edge of the graph of
+/// `connection`, the same for both directions.
+pub fn tree_of_pieces(connection: &Connection, weights: &[f64], monitor: &dyn Monitor) -> Result<Aligned> {
+    let (left_len, right_len) = (weights.len(), connection.graph().indices().len());
+    if left_len != right_len {
+        let (left, right) = ("the weights", "the edges");
+        return Err(Error::LengthMismatch { left, left_len, right, right_len });
+    }
+    let compared: Vec<f32> = weights.iter().flat_map(|&weight| [weight.max(0.0) as f32, 1.0]).collect();
+    let mut edges = Edges::once(connection, &compared);
+    edges.sort(monitor)?;
+    let forest = edges.forest(connection.graph().len(), monitor)?;
+    connection.finish(carry(connection, &forest.graph, monitor)?, true, monitor)
+}
+
 /// Every undirected edge once.
 struct Edges {
     ends: Vec<(u32, u32)>,
@@ -81,6 +96,12 @@ impl Edges {
                 }
             },
         )?;
+        Ok(Edges::once(connection, &compared))
+    }
+
+    /// Of what was `compared` on every edge, weight and agreement, that of the direction upwards.
+    fn once(connection: &Connection, compared: &[f32]) -> Edges {
+        let graph = connection.graph();
         let (mut ends, mut agreement, mut order) = (vec![], vec![], vec![]);
         for i in 0..graph.len() {
             for (at, &j) in graph.of(i).iter().enumerate().filter(|(_, j)| **j as usize > i) {
@@ -90,7 +111,7 @@ impl Edges {
                 agreement.push((place[1].abs(), place[1].is_sign_negative()));
             }
         }
-        Ok(Edges { ends, agreement, order })
+        Edges { ends, agreement, order }
     }
 
     /// Best agreement first; positive floats sort like their bits.

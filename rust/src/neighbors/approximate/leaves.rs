@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::rng::stream;
 
-/// How many trees.
-pub const TREES: usize = 8;
+/// How many trees, at most.
+pub const TREES: usize = 6;
 
 /// Points in a leaf, at most.
 const LEAF: usize = 1024;
@@ -32,13 +32,13 @@ const ALONE: usize = 1 << 14;
 /// Several trees. Points are numbered by their place in the first: near ones are then near in memory, too.
 pub struct Leaves {
     order: Vec<u32>,
-    /// In which leaf of each tree a place is.
+    /// In which leaf of each tree a place is; of fewer trees than there is room for, again and again.
     leaves: Vec<[u16; TREES]>,
 }
 
 impl Leaves {
     /// Grows the trees, and enters those that meet in a leaf into each other's lists.
-    pub fn grow(rows: &Rows, lists: &Lists, seed: u64, monitor: &dyn Monitor) -> Result<Self> {
+    pub fn grow(rows: &Rows, lists: &Lists, trees: usize, seed: u64, monitor: &dyn Monitor) -> Result<Self> {
         let n = rows.len();
         let most = LEAF.max(4 * lists.width()).max(n.div_ceil(MOST));
         let mut order: Vec<u32> = (0..n as u32).collect();
@@ -46,26 +46,21 @@ impl Leaves {
         let mut places = vec![0; n];
         order.iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
         let mut all = Leaves { order, leaves: vec![[0; TREES]; n] };
-        for tree in 0..TREES {
+        for tree in 0..trees {
             let mut members = all.order.clone();
             if tree > 0 {
                 split(rows, &mut members, most, seed, (tree as u64) << 32, monitor)?;
             }
             members.par_iter_mut().for_each(|i| *i = places[*i as usize]);
-            all.join(rows, lists, tree, &parts(&members, most), monitor)?;
-            monitor.progress(super::STAGE, tree + 1, TREES + 1);
+            let parts = parts(&members, most);
+            all.join(rows, lists, &parts, monitor)?;
+            (tree..TREES).step_by(trees).for_each(|room| all.number(&parts, room));
+            monitor.progress(super::STAGE, tree + 1, trees + 1);
         }
         Ok(all)
     }
 
-    fn join(
-        &mut self,
-        rows: &Rows,
-        lists: &Lists,
-        tree: usize,
-        parts: &[&[u32]],
-        monitor: &dyn Monitor,
-    ) -> Result<()> {
+    fn join(&self, rows: &Rows, lists: &Lists, parts: &[&[u32]], monitor: &dyn Monitor) -> Result<()> {
         let point = |&place: &u32| (self.point(place), lists.limit(place));
         parts.par_iter().try_for_each_init(Tile::default, |tile, part| {
             monitor.check()?;
@@ -80,11 +75,13 @@ impl Leaves {
                 }
             });
             Ok(())
-        })?;
+        })
+    }
+
+    fn number(&mut self, parts: &[&[u32]], room: usize) {
         for (leaf, part) in parts.iter().enumerate() {
-            part.iter().for_each(|&place| self.leaves[place as usize][tree] = leaf as u16);
+            part.iter().for_each(|&place| self.leaves[place as usize][room] = leaf as u16);
         }
-        Ok(())
     }
 
     /// The points in order of their places.

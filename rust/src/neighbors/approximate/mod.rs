@@ -38,7 +38,7 @@ use crate::points::Points;
 const STAGE: &str = "neighbors";
 
 /// Points drawn to decide whether lists are long enough, and others to tell the recall.
-const ASKED: [usize; 2] = [256, 512];
+const ASKED: [usize; 2] = [128, 512];
 
 /// Wider data are compared along principal directions.
 const WIDE: usize = 160;
@@ -83,6 +83,11 @@ impl Target {
     /// The share of entries that may still be new when rounds end.
     fn enough(&self) -> f64 {
         ((1.0 - self.recall) / 2.0).clamp(0.002, 0.03)
+    }
+
+    /// How many trees, measured like the width of lists.
+    fn trees(&self) -> usize {
+        if self.recall > 0.96 { leaves::TREES } else { leaves::TREES / 2 }
     }
 
     /// Candidates for each neighbour wanted: measured, so that the first attempt is the last on most data.
@@ -144,9 +149,9 @@ impl<'a> Search<'a> {
             };
         }
         let lists = Lists::new(points.len(), width);
-        let leaves = Leaves::grow(&rows, &lists, seed, monitor)?;
+        let leaves = Leaves::grow(&rows, &lists, target.trees(), seed, monitor)?;
         descent::descend(&rows, &leaves, &lists, target.enough(), monitor)?;
-        monitor.progress(STAGE, leaves::TREES + 1, leaves::TREES + 1);
+        monitor.progress(STAGE, target.trees() + 1, target.trees() + 1);
         Ok(Search { points: *points, rows, leaves, lists, k })
     }
 

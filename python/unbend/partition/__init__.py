@@ -1,0 +1,9 @@
+"""Beyond memory: data in cells, each embedded alone, then turned and moved until their overlaps agree."""
+
+from __future__ import annotations
+
+from .embed import embed, faithfulness
+from .result import CellwiseFaithfulness, Partition
+from .run import PartWarning
+
+__all__ = ["CellwiseFaithfulness", "PartWarning", "Partition", "embed", "faithfulness"]
