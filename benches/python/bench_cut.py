@@ -230,7 +230,7 @@ def coil(data):
     models = [fit_ring(data["X"][data["labels"] == label].astype(float)) for label in objects]
     closed = sum(model.surface_ == "closed: looks like a circle" for model in models)
     cut = sum(len(model.cut_pairs_) > 0 for model in models)
-    print(f"\nof {len(objects)} objects on a turntable {closed} are called a circle, {cut} are cut", flush=True)
+    print(f"\nof {len(objects)} objects on a turntable {closed} are called a circle, {cut} are cut")
 
 
 def fit_ring(x):

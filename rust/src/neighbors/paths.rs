@@ -302,8 +302,10 @@ impl Tree {
                 monitor.check()?;
             }
             match self.queue.pop(&self.distances) {
-                // the next to grow begins anew, for some wait
-                Some((distance, _)) if distance > limit => return Ok(self.queue.waiting += 1),
+                Some((distance, _)) if distance > limit => {
+                    self.queue.waiting += 1; // the next to grow begins anew, for some wait
+                    return Ok(());
+                }
                 // unless a shorter way was found since
                 Some((distance, i)) if distance <= self.distances[i as usize] => {
                     self.settle(graph, i, distance)
