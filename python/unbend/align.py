@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core, memory
 from ._random import RandomState, seed_from
 from .assembly import Solution, solve
-from .cut import Surface
 from .embed import SUSPICIOUS, NotFlatWarning, Refine, _Embedding
 from .estimator import check_choice
 from .metrics import Faithfulness, faithfulness
@@ -336,9 +335,7 @@ class ProcrustesAlignment(_Embedding):
         self.orientable_, self.loops_ = None, np.empty((0, 2), dtype=np.uint32)
         self.refinement_, self.n_iter_ = None, len(found.history)
         self._keep_cut(None)
-        surface = Surface(self.n_components, None, None, None)
-        self.seams_, self.surface_ = [], surface.sentence()
-        self.closed_ = self.euler_characteristic_ = None
+        self.__dict__.pop("_shape", None)
         trace = {
             "cells": len(found.cell_sizes),
             "overlap_error": float(found.overlap_error.max(initial=0.0)),
