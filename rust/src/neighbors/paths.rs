@@ -108,7 +108,7 @@ impl Lengths {
             }
         }
         let mut edges = self.between_parts(&part, tree.distances());
-        edges.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+        edges.par_sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
         edges.dedup_by_key(|edge| (edge.0, edge.1));
         let mut indptr = vec![0i64; count + 1];
         edges.iter().for_each(|edge| indptr[edge.0 as usize + 1] += 1);

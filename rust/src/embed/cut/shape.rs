@@ -11,6 +11,8 @@
 
 use std::collections::HashMap;
 
+use rayon::prelude::*;
+
 use super::STAGE;
 use crate::error::Result;
 use crate::monitor::{Monitor, Silent};
@@ -36,7 +38,7 @@ const VOID: [f64; 2] = [3.3, 4.0];
 /// Landmarks with more others around them, on average, lie in a body of many dimensions, and no surface.
 const CROWDED: usize = 150;
 
-/// Columns between two looks at the monitor.
+/// Columns or cells between two looks at the monitor.
 const LOOK: usize = 256;
 
 /// Betti numbers modulo two of connected data.
@@ -99,7 +101,8 @@ pub fn persistent(
     of_voids: [f64; 2],
     monitor: &dyn Monitor,
 ) -> Result<Option<Shape>> {
-    let Some(complex) = Complex::new(distances, n, of_loops[1].max(of_voids[1])) else { return Ok(None) };
+    let limit = of_loops[1].max(of_voids[1]);
+    let Some(complex) = Complex::new(distances, n, limit, monitor)? else { return Ok(None) };
     let mut cleared = vec![false; n];
     let mut lives = [vec![], vec![], vec![]];
     for (p, lives) in lives.iter_mut().enumerate() {
@@ -123,28 +126,31 @@ struct Complex {
 }
 
 impl Complex {
-    fn new(distances: &[f64], n: usize, limit: f64) -> Option<Complex> {
+    fn new(distances: &[f64], n: usize, limit: f64, monitor: &dyn Monitor) -> Result<Option<Complex>> {
         let far = |i: u32, j: u32| {
             distances[i as usize * n + j as usize].max(distances[j as usize * n + i as usize])
         };
         let beyond = |i: u32| (i + 1..n as u32).filter(move |&j| far(i, j) <= limit);
         let after: Vec<Vec<u32>> = (0..n as u32).map(|i| beyond(i).collect()).collect();
         if after.iter().map(Vec::len).sum::<usize>() > CROWDED * n / 2 {
-            return None;
+            return Ok(None);
         }
         let mut cells = [(0..n as u32).map(|i| (0.0, vec![i])).collect(), vec![], vec![], vec![]];
         for p in 1..4 {
-            cells[p] = widened(&cells[p - 1], &after, far);
+            cells[p] = widened(&cells[p - 1], &after, far, monitor)?;
         }
-        Some(Complex { cells })
+        Ok(Some(Complex { cells }))
     }
 
     /// Of every cell of dimension `p` the cells that it is a side of.
-    fn coboundary(&self, p: usize) -> Vec<Vec<u32>> {
+    fn coboundary(&self, p: usize, monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
         let number: HashMap<&[u32], usize> =
             self.cells[p].iter().enumerate().map(|(at, (_, corners))| (&corners[..], at)).collect();
         let (mut coboundary, mut side) = (vec![vec![]; self.cells[p].len()], vec![]);
-        for ((_, corners), at) in self.cells[p + 1].iter().zip(0..) {
+        for ((_, corners), at) in self.cells[p + 1].iter().zip(0u32..) {
+            if at.is_multiple_of(LOOK as u32) {
+                monitor.check()?;
+            }
             for left_out in 0..corners.len() {
                 side.clear();
                 side.extend(corners.iter().enumerate().filter(|(c, _)| *c != left_out).map(|(_, &i)| i));
@@ -153,13 +159,13 @@ impl Complex {
                 }
             }
         }
-        coboundary
+        Ok(coboundary)
     }
 
     /// When classes of dimension `p` are born and filled, infinity if never, and which cells of one dimension more fill a
     /// class: those begin none.
     fn reduce(&self, p: usize, cleared: &[bool], monitor: &dyn Monitor) -> Result<(Vec<Life>, Vec<bool>)> {
-        let mut columns = self.coboundary(p);
+        let mut columns = self.coboundary(p, monitor)?;
         let (mut lives, mut fills) = (vec![], vec![false; self.cells[p + 1].len()]);
         let mut owner: HashMap<u32, usize> = HashMap::new();
         for at in (0..columns.len()).rev().filter(|&at| !cleared[at]) {
@@ -184,9 +190,17 @@ impl Complex {
 }
 
 /// Every cell with one corner more, which is near all others.
-fn widened(cells: &[Cell], after: &[Vec<u32>], far: impl Fn(u32, u32) -> f64) -> Vec<Cell> {
+fn widened(
+    cells: &[Cell],
+    after: &[Vec<u32>],
+    far: impl Fn(u32, u32) -> f64,
+    monitor: &dyn Monitor,
+) -> Result<Vec<Cell>> {
     let mut wider = vec![];
-    for (value, corners) in cells {
+    for (at, (value, corners)) in cells.iter().enumerate() {
+        if at.is_multiple_of(LOOK) {
+            monitor.check()?;
+        }
         let (last, others) = (corners[corners.len() - 1], &corners[..corners.len() - 1]);
         let near = |&&j: &&u32| others.iter().all(|&i| after[i as usize].binary_search(&j).is_ok());
         for &j in after[last as usize].iter().filter(near) {
@@ -194,8 +208,8 @@ fn widened(cells: &[Cell], after: &[Vec<u32>], far: impl Fn(u32, u32) -> f64) ->
             wider.push((value, [&corners[..], &[j]].concat()));
         }
     }
-    wider.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-    wider
+    wider.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+    Ok(wider)
 }
 
 /// What is in one of two rising lists, not in both.
