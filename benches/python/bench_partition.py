@@ -45,6 +45,7 @@ def main():
     print(machine(options.workers, ["unbend", "numpy", "scipy", "dask", "distributed"]))
     with tempfile.TemporaryDirectory() as folder:
         where = Path(options.folder or folder)
+        where.mkdir(parents=True, exist_ok=True)
         if options.large:
             large(options, where)
         elif options.real:
