@@ -25,23 +25,36 @@ const ROUNDS: u32 = 12;
 /// No entry of a list.
 pub const NOBODY: u32 = u32::MAX;
 
-/// Rounds until no more than the share `enough` of all entries is new.
-pub fn descend(
-    rows: &Rows,
-    leaves: &Leaves,
-    lists: &Lists,
-    enough: f64,
-    monitor: &dyn Monitor,
-) -> Result<()> {
-    let mut listed = vec![NOBODY; lists.len() * lists.width()];
-    for round in 0..ROUNDS {
+/// Rounds, and the lists as the next one will find them.
+pub struct Descent {
+    listed: Vec<u32>,
+    rounds: u32,
+    new: usize,
+}
+
+impl Descent {
+    pub fn of(lists: &Lists) -> Self {
+        let mut listed = vec![NOBODY; lists.len() * lists.width()];
         let new = lists.take(&mut listed);
-        if new as f64 <= enough * listed.len() as f64 {
-            break;
-        }
-        introduce(rows, leaves, lists, &listed, round, monitor)?;
+        Descent { listed, rounds: 0, new }
     }
-    Ok(())
+
+    /// Rounds until no more than the share `enough` of all entries is new.
+    pub fn go_on(
+        &mut self,
+        rows: &Rows,
+        leaves: &Leaves,
+        lists: &Lists,
+        enough: f64,
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        while self.rounds < ROUNDS && self.new as f64 > enough * self.listed.len() as f64 {
+            introduce(rows, leaves, lists, &self.listed, self.rounds, monitor)?;
+            self.new = lists.take(&mut self.listed);
+            self.rounds += 1;
+        }
+        Ok(())
+    }
 }
 
 fn introduce(
@@ -53,24 +66,33 @@ fn introduce(
     monitor: &dyn Monitor,
 ) -> Result<()> {
     let (n, width) = (lists.len(), lists.width());
-    let reversed = [0, 1].map(|old| Reversed::of(listed, width, old, round));
+    let reversed = Reversed::of(listed, width, round);
     (0..n.div_ceil(CHUNK)).into_par_iter().try_for_each_init(
-        || (Tile::default(), Vec::new()),
-        |(tile, guests), chunk| {
+        || (Tile::default(), Vec::new(), Vec::new()),
+        |(tile, guests, later), chunk| {
             monitor.check()?;
+            let mut first = 0;
             for place in chunk * CHUNK..((chunk + 1) * CHUNK).min(n) {
-                let first = invite(&listed[place * width..][..width], &reversed, place, guests);
-                if first > 0 {
-                    meet(rows, leaves, lists, tile, guests, first);
+                // while some meet, memory looks for those at the next place
+                let next = invite(&listed[place * width..][..width], &reversed, place, later);
+                for &guest in later.iter() {
+                    rows.soon(leaves.point(guest));
+                    leaves.soon(guest);
+                    lists.soon(guest);
                 }
+                meet(rows, leaves, lists, tile, guests, first);
+                std::mem::swap(guests, later);
+                first = next;
             }
+            meet(rows, leaves, lists, tile, guests, first);
+            guests.clear();
             Ok(())
         },
     )
 }
 
 /// Who meets at a place: first those new to each other, then the rest; returns how many are first.
-fn invite(listed: &[u32], reversed: &[Reversed; 2], place: usize, guests: &mut Vec<u32>) -> usize {
+fn invite(listed: &[u32], reversed: &Reversed, place: usize, guests: &mut Vec<u32>) -> usize {
     guests.clear();
     let mut first = 0;
     for old in [0, 1] {
@@ -79,7 +101,7 @@ fn invite(listed: &[u32], reversed: &[Reversed; 2], place: usize, guests: &mut V
         }
         first = guests.len();
         guests.extend(listed.iter().filter(|&&entry| entry != NOBODY && entry & 1 == old).map(|e| e >> 1));
-        for &other in reversed[old as usize].of_place(place) {
+        for &other in reversed.of_place(place, old) {
             if other != NOBODY && !guests.contains(&other) {
                 guests.push(other);
             }
@@ -89,6 +111,9 @@ fn invite(listed: &[u32], reversed: &[Reversed; 2], place: usize, guests: &mut V
 }
 
 fn meet(rows: &Rows, leaves: &Leaves, lists: &Lists, tile: &mut Tile, guests: &[u32], first: usize) {
+    if first == 0 {
+        return;
+    }
     tile.load(rows, guests.iter().map(|&guest| (leaves.point(guest), lists.limit(guest))));
     tile.join(first, |i, j, d2, limits| {
         let (a, b) = (guests[i], guests[j]);

@@ -3,13 +3,14 @@
 //!
 //! Cost: O(n q log n) to grow a tree, O(n q L) for all pairs of leaves of L points.
 
-use pulp::Arch;
+use branches::prefetch_read_data;
+use pulp::{Arch, NullaryFnOnce};
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 
 use super::lists::Lists;
 use super::rows::Rows;
-use super::tile::Tile;
+use super::tile::{self, Tile};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::rng::stream;
@@ -18,7 +19,7 @@ use crate::rng::stream;
 pub const TREES: usize = 6;
 
 /// Points in a leaf, at most.
-const LEAF: usize = 1024;
+const LEAF: usize = 512;
 
 /// Leaves of a tree, at most: their numbers have 16 bits.
 const MOST: usize = 1 << 15;
@@ -42,7 +43,7 @@ impl Leaves {
         let n = rows.len();
         let most = LEAF.max(4 * lists.width()).max(n.div_ceil(MOST));
         let mut order: Vec<u32> = (0..n as u32).collect();
-        split(rows, &mut order, most, seed, 0, monitor)?;
+        split(rows, &mut order, most.min(tile::NEAR), seed, 0, monitor)?;
         let mut places = vec![0; n];
         order.iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
         let mut all = Leaves { order, leaves: vec![[0; TREES]; n] };
@@ -64,14 +65,15 @@ impl Leaves {
         let point = |&place: &u32| (self.point(place), lists.limit(place));
         parts.par_iter().try_for_each_init(Tile::default, |tile, part| {
             monitor.check()?;
+            part.iter().for_each(|&place| rows.soon(self.point(place)));
             tile.load(rows, part.iter().map(point));
             // only this thread has these lists: among equals the first to come may stay
             tile.join(part.len(), |i, j, d2, limits| {
                 if d2 < limits[i] {
-                    limits[i] = lists.offer(part[i], d2, part[j]);
+                    limits[i] = lists.offer_alone(part[i], d2, part[j]);
                 }
                 if d2 < limits[j] {
-                    limits[j] = lists.offer(part[j], d2, part[i]);
+                    limits[j] = lists.offer_alone(part[j], d2, part[i]);
                 }
             });
             Ok(())
@@ -93,6 +95,17 @@ impl Leaves {
     #[inline(always)]
     pub fn point(&self, place: u32) -> usize {
         self.order[place as usize] as usize
+    }
+
+    /// Nobody asks any more who is in which leaf.
+    pub fn close(&mut self) {
+        self.leaves = Vec::new();
+    }
+
+    /// A place will be asked about soon: a hint to memory.
+    #[inline(always)]
+    pub fn soon(&self, place: u32) {
+        prefetch_read_data::<_, 0>(&self.leaves[place as usize]);
     }
 
     /// Whether two places are in one leaf of any tree.
@@ -118,12 +131,12 @@ fn split(
     monitor.check()?;
     let mut rng = stream(seed, "leaves", node);
     let mut drawn = || {
-        let mut row = vec![0.0; rows.dim()];
-        rows.read(ids[(rng.next_u64() % ids.len() as u64) as usize] as usize, |axis, v| row[axis] = v);
+        let mut row = vec![0.0; rows.telling()];
+        rows.read(ids[(rng.next_u64() % ids.len() as u64) as usize] as usize, &mut row);
         row
     };
     let line: Vec<f32> = drawn().iter().zip(drawn()).map(|(a, b)| a - b).collect();
-    halve(ids, &along(rows, ids, &line));
+    halve(rows, ids, &line);
     let all = ids.len();
     let (left, right) = ids.split_at_mut(all / 2);
     let mut left = || split(rows, left, most, seed, 2 * node + 1, monitor);
@@ -132,32 +145,42 @@ fn split(
     left.and(right)
 }
 
-/// How far along a line each point is.
-fn along(rows: &Rows, ids: &[u32], line: &[f32]) -> Vec<(f32, u32)> {
-    let chunk = |ids: &[u32]| -> Vec<(f32, u32)> {
-        let (mut row, mut along) = (vec![0.0; rows.dim()], Vec::with_capacity(ids.len()));
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (at, &id) in ids.iter().enumerate() {
-                    if let Some(&later) = ids.get(at + AHEAD) {
-                        rows.soon(later as usize);
-                    }
-                    rows.read(id as usize, |axis, v| row[axis] = v);
-                    along.push((dot(&row, line), id));
-                }
-            },
-        );
-        along
-    };
-    if ids.len() < ALONE { chunk(ids) } else { ids.par_chunks(ALONE / 4).flat_map_iter(chunk).collect() }
-}
-
-/// Puts the lower half first.
-fn halve(ids: &mut [u32], along: &[(f32, u32)]) {
-    let mut along = along.to_vec();
+/// Puts the half that is lower along a line first.
+fn halve(rows: &Rows, ids: &mut [u32], line: &[f32]) {
+    let mut along = vec![(0.0, 0); ids.len()];
+    let fill = |(ids, along): (&[u32], &mut [_])| Arch::new().dispatch(Along { rows, ids, line, along });
+    if ids.len() < ALONE {
+        fill((ids, &mut along));
+    } else {
+        ids.par_chunks(ALONE / 4).zip(along.par_chunks_mut(ALONE / 4)).for_each(fill);
+    }
     along.select_nth_unstable_by(ids.len() / 2, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ids.iter_mut().zip(&along).for_each(|(id, &(_, along))| *id = along);
+}
+
+/// How far along a line each point is.
+struct Along<'a, 'b> {
+    rows: &'a Rows<'b>,
+    ids: &'a [u32],
+    line: &'a [f32],
+    along: &'a mut [(f32, u32)],
+}
+
+impl NullaryFnOnce for Along<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Along { rows, ids, line, along } = self;
+        let mut row = vec![0.0; line.len()];
+        for (at, (&id, along)) in ids.iter().zip(along).enumerate() {
+            if let Some(&later) = ids.get(at + AHEAD) {
+                rows.soon(later as usize);
+            }
+            rows.read(id as usize, &mut row);
+            *along = (dot(&row, line), id);
+        }
+    }
 }
 
 /// The parts into which `split` has put them.

@@ -1,12 +1,12 @@
 //! The nearest known of every point, which any thread may improve: what they end as does not depend on the order.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use branches::prefetch_read_data;
 use rayon::prelude::*;
 
-/// Lists under one lock.
-const SHELF: usize = 32;
+/// Lists handled by one thread at a time.
+const CHUNK: usize = 1024;
 
 /// Nobody, infinitely far.
 const EMPTY: u64 = (0x7f80_0000 << 32) | 0xffff_ffff;
@@ -17,23 +17,32 @@ const ROUNDING: f32 = 1e-4;
 /// The bit that says that an entry has been joined.
 const OLD: u64 = 1;
 
+/// The bit of a limit, never negative, that says that a thread has its list in hand.
+const HELD: u32 = 1 << 31;
+
+/// Looks at a list in other hands before this thread lets others go on.
+const PATIENCE: u32 = 64;
+
+/// Entries in a line of memory.
+const LINE: usize = 8;
+
 /// For every place the `width` nearest known, nearest first.
 ///
 /// An entry is the bits of a squared distance, a place and whether it is old: entries rise with the distance, then the
 /// place. A list holds the least of all that were ever offered, in whatever order that was.
 pub struct Lists {
     width: usize,
-    shelves: Vec<Mutex<Vec<u64>>>,
+    entries: Vec<AtomicU64>,
     limits: Vec<AtomicU32>,
 }
 
 impl Lists {
     pub fn new(n: usize, width: usize) -> Self {
-        let shelf = |s: usize| Mutex::new(vec![EMPTY; SHELF.min(n - s * SHELF) * width]);
+        let far = f32::INFINITY.to_bits();
         Lists {
             width,
-            shelves: (0..n.div_ceil(SHELF)).into_par_iter().map(shelf).collect(),
-            limits: (0..n).into_par_iter().map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
+            entries: (0..n * width).into_par_iter().map(|_| AtomicU64::new(EMPTY)).collect(),
+            limits: (0..n).into_par_iter().map(|_| AtomicU32::new(far)).collect(),
         }
     }
 
@@ -46,62 +55,94 @@ impl Lists {
     }
 
     /// What is farther cannot enter.
-    #[inline]
+    #[inline(always)]
     pub fn limit(&self, place: u32) -> f32 {
-        f32::from_bits(self.limits[place as usize].load(Ordering::Relaxed))
+        f32::from_bits(self.limits[place as usize].load(Ordering::Relaxed) & !HELD)
+    }
+
+    /// The list of a place will be needed soon: a hint to memory.
+    #[inline(always)]
+    pub fn soon(&self, place: u32) {
+        self.row(place).iter().step_by(LINE).for_each(|entry| prefetch_read_data::<_, 0>(entry));
     }
 
     /// Enters `other` into the list of `place` if it is near enough; returns what is then too far.
     #[inline]
     pub fn offer(&self, place: u32, d2: f32, other: u32) -> f32 {
-        let limit = self.limit(place);
-        if d2 > limit {
-            return limit;
+        let limit = &self.limits[place as usize];
+        let mut looks = 0;
+        loop {
+            let far = limit.load(Ordering::Relaxed) & !HELD;
+            if d2 > f32::from_bits(far) {
+                return f32::from_bits(far);
+            }
+            if limit.compare_exchange_weak(far, far | HELD, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                break;
+            }
+            looks += 1;
+            if looks % PATIENCE == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
-        let entry = (u64::from(d2.to_bits()) << 32) | (u64::from(other) << 1);
-        let (shelf, at) = (place as usize / SHELF, place as usize % SHELF);
-        let mut shelf = self.shelves[shelf].lock().unwrap_or_else(PoisonError::into_inner);
-        let row = &mut shelf[at * self.width..][..self.width];
-        let mut to = row.len();
-        while to > 0 && row[to - 1] > entry | OLD {
-            to -= 1;
-        }
-        if to == row.len() || (to > 0 && row[to - 1] >> 1 == entry >> 1) {
-            return limit;
-        }
-        row.copy_within(to..self.width - 1, to + 1);
-        row[to] = entry;
-        let limit = (row[self.width - 1] >> 32) as u32;
-        self.limits[place as usize].store(limit, Ordering::Relaxed);
-        f32::from_bits(limit)
+        let far = enter(self.row(place), d2, other);
+        limit.store(far.to_bits(), Ordering::Release);
+        far
+    }
+
+    /// Does the same where no other thread has the list of `place`.
+    #[inline(always)]
+    pub fn offer_alone(&self, place: u32, d2: f32, other: u32) -> f32 {
+        let far = enter(self.row(place), d2, other);
+        self.limits[place as usize].store(far.to_bits(), Ordering::Relaxed);
+        far
+    }
+
+    #[inline(always)]
+    fn row(&self, place: u32) -> &[AtomicU64] {
+        &self.entries[place as usize * self.width..][..self.width]
     }
 
     /// Writes who is listed and whether he is old, and makes all old; returns how many were new.
     pub fn take(&self, into: &mut [u32]) -> usize {
-        let chunks = into.par_chunks_mut(SHELF * self.width).zip(&self.shelves);
-        chunks
-            .map(|(into, shelf)| {
-                let mut new = 0;
-                let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
-                for (to, entry) in into.iter_mut().zip(shelf.iter_mut()) {
-                    *to = *entry as u32;
-                    new += usize::from(*entry & OLD == 0);
-                    *entry |= OLD;
-                }
-                new
-            })
-            .sum()
+        let chunks = into.par_chunks_mut(CHUNK * self.width).zip(self.entries.par_chunks(CHUNK * self.width));
+        let take = |(into, entries): (&mut [u32], &[AtomicU64])| {
+            let mut new = 0;
+            for (to, entry) in into.iter_mut().zip(entries) {
+                let taken = entry.load(Ordering::Relaxed);
+                *to = taken as u32;
+                new += usize::from(taken & OLD == 0);
+                entry.store(taken | OLD, Ordering::Relaxed);
+            }
+            new
+        };
+        chunks.map(take).sum()
     }
 
     /// Writes who is in the list of a place, nearest first: the first `first`, and those that are no farther but for
     /// what single precision rounds.
     pub fn read(&self, place: usize, first: usize, into: &mut Vec<u32>) {
-        let shelf = self.shelves[place / SHELF].lock().unwrap_or_else(PoisonError::into_inner);
-        let row = &shelf[place % SHELF * self.width..][..self.width];
+        let row = self.row(place as u32);
         let d2 = |entry: u64| f32::from_bits((entry >> 32) as u32);
-        let reach = d2(row[first.min(row.len()) - 1]) * (1.0 + ROUNDING);
+        let reach = d2(row[first.min(row.len()) - 1].load(Ordering::Relaxed)) * (1.0 + ROUNDING);
         into.clear();
-        let near = row.iter().take_while(|&&entry| entry | OLD != EMPTY && d2(entry) <= reach);
-        into.extend(near.map(|&entry| (entry as u32) >> 1));
+        let entries = row.iter().map(|entry| entry.load(Ordering::Relaxed));
+        let near = entries.take_while(|&entry| entry | OLD != EMPTY && d2(entry) <= reach);
+        into.extend(near.map(|entry| (entry as u32) >> 1));
     }
+}
+
+/// Enters what is near enough and not listed yet; returns what is then too far. Only one thread has this list.
+#[inline(always)]
+fn enter(row: &[AtomicU64], d2: f32, other: u32) -> f32 {
+    let entry = (u64::from(d2.to_bits()) << 32) | (u64::from(other) << 1);
+    let at = |slot: usize| row[slot].load(Ordering::Relaxed);
+    let mut to = row.len();
+    while to > 0 && at(to - 1) > entry | OLD {
+        to -= 1;
+    }
+    if to < row.len() && (to == 0 || at(to - 1) >> 1 != entry >> 1) {
+        for slot in (to + 1..row.len()).rev() {
+            row[slot].store(at(slot - 1), Ordering::Relaxed);
+        }
+        row[to].store(entry, Ordering::Relaxed);
+    }
+    f32::from_bits((at(row.len() - 1) >> 32) as u32)
 }

@@ -2,10 +2,11 @@
 //!
 //! 1. Very wide points are compared along their principal directions (`principal.rs`).
 //! 2. Random projection trees put near points into leaves, whose points all meet (`leaves.rs`).
-//! 3. Neighbours of neighbours meet until few lists change (`descent.rs`).
+//! 3. Neighbours of neighbours meet until few lists change (`descent.rs`), and until fewer do if too few true
+//!    neighbours of some points drawn at random are listed yet: for those all others are looked at (`recall.rs`).
 //! 4. The nearest of a list are compared again, by all coordinates in double precision.
-//! 5. For some points drawn at random all others are looked at. If too few true neighbours have been found, it is
-//!    all done again with longer lists and more directions; others drawn at random then tell what came of it.
+//! 5. If that was not enough it is all done again with longer lists and more directions. Other points drawn at random
+//!    then tell what came of it.
 //!
 //! Lists end as the least of what was ever offered, whatever the threads do, so the result depends on data and seed
 //! alone; kernels of different processors may round distances differently.
@@ -23,9 +24,10 @@ mod tile;
 
 use std::sync::{Mutex, PoisonError};
 
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
+use self::descent::Descent;
 use self::leaves::Leaves;
 use self::lists::Lists;
 use self::rows::{Frame, Rows};
@@ -51,6 +53,9 @@ const ATTEMPTS: usize = 4;
 
 /// Candidates compared again, beyond those wanted, where all coordinates have been compared before.
 const SPARE: usize = 2;
+
+/// How far above the target the recall of a sample must be, as a share of what is missed: it is not that of all.
+const SAFETY: f64 = 0.1;
 
 /// Points refined by one thread at a time.
 const CHUNK: usize = 256;
@@ -80,21 +85,21 @@ impl Target {
         Err(Error::OutOfRange { name: "recall", value: self.recall, needed })
     }
 
-    /// The share of entries that may still be new when rounds end.
-    fn enough(&self) -> f64 {
-        ((1.0 - self.recall) / 2.0).clamp(0.002, 0.03)
+    /// The shares of entries that may still be new when rounds end: the next if the recall is too low.
+    fn enough(&self) -> [f64; 3] {
+        [1.0, 0.25, 0.0625].map(|part| (4.0 * (1.0 - self.recall) * part).clamp(0.001, 0.2))
     }
 
     /// How many trees, measured like the width of lists.
     fn trees(&self) -> usize {
-        if self.recall > 0.96 { leaves::TREES } else { leaves::TREES / 2 }
+        if self.recall > 0.955 { leaves::TREES } else { leaves::TREES - 1 }
     }
 
     /// Candidates for each neighbour wanted: measured, so that the first attempt is the last on most data.
     fn width(&self, k: usize) -> usize {
-        k + if self.recall > 0.99 {
+        k + if self.recall > 0.985 {
             16
-        } else if self.recall > 0.96 {
+        } else if self.recall > 0.955 {
             8
         } else {
             4
@@ -113,7 +118,7 @@ pub fn nearest(points: &Points, k: usize, target: &Target, monitor: &dyn Monitor
         attempts += 1;
         let search = Search::of(points, k, width.min(n - 1), directions, target, monitor)?;
         let exhausted = attempts == ATTEMPTS || width >= n - 1;
-        if exhausted || search.recall(&first, monitor)? >= target.recall {
+        if search.descend(target, &first, monitor)? || exhausted {
             let asked = if second.is_empty() { &first } else { &second };
             let recall = search.recall(asked, monitor)?;
             return Ok((search.found(monitor)?, recall));
@@ -150,24 +155,33 @@ impl<'a> Search<'a> {
         }
         let lists = Lists::new(points.len(), width);
         let leaves = Leaves::grow(&rows, &lists, target.trees(), seed, monitor)?;
-        descent::descend(&rows, &leaves, &lists, target.enough(), monitor)?;
-        monitor.progress(STAGE, target.trees() + 1, target.trees() + 1);
         Ok(Search { points: *points, rows, leaves, lists, k })
     }
 
+    /// Rounds until enough true neighbours of the points asked about are listed; returns whether that is so.
+    fn descend(&self, target: &Target, asked: &[u32], monitor: &dyn Monitor) -> Result<bool> {
+        let Search { rows, leaves, lists, .. } = self;
+        let mut descent = Descent::of(lists);
+        let mut reached = false;
+        for enough in target.enough() {
+            descent.go_on(rows, leaves, lists, enough, monitor)?;
+            reached = self.recall(asked, monitor)? >= target.recall + SAFETY * (1.0 - target.recall);
+            if reached {
+                break;
+            }
+        }
+        monitor.progress(STAGE, target.trees() + 1, target.trees() + 1);
+        Ok(reached)
+    }
+
     /// The best of the list of a place, by squared distance, then index.
-    #[inline(always)]
     fn refine(&self, place: usize, desk: &mut Desk) {
         let compared = if self.rows.complete() { self.k + SPARE } else { usize::MAX };
         self.lists.read(place, compared, &mut desk.listed);
         self.points.copy_row(self.leaves.point(place as u32), &mut desk.own);
         desk.best.clear();
         desk.listed.iter().for_each(|&other| self.points.soon(self.leaves.point(other)));
-        for &other in &desk.listed {
-            let id = self.leaves.point(other);
-            self.points.copy_row(id, &mut desk.other);
-            desk.best.push((squared_distance(&desk.own, &desk.other), id as u32));
-        }
+        Arch::new().dispatch(Compare { search: self, desk });
         desk.best.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         desk.best.truncate(self.k);
     }
@@ -192,21 +206,18 @@ impl<'a> Search<'a> {
     }
 
     /// The best of every list. Places are in an order in which near points are near in memory.
-    fn found(self, monitor: &dyn Monitor) -> Result<Found> {
+    fn found(mut self, monitor: &dyn Monitor) -> Result<Found> {
+        self.leaves.close();
         let (n, k) = (self.points.len(), self.k);
         let (mut indices, mut distances) = (vec![0; n * k], vec![0.0; n * k]);
         let chunks = indices.chunks_mut(CHUNK * k).zip(distances.chunks_mut(CHUNK * k));
         let shelves: Vec<Mutex<(&mut [u32], &mut [f64])>> = chunks.map(Mutex::new).collect();
-        let arch = Arch::new();
         self.leaves.order().par_chunks(CHUNK).enumerate().try_for_each_init(
             || Desk::new(self.points.dim()),
             |desk, (chunk, points)| {
                 monitor.check()?;
                 for (o, &i) in points.iter().enumerate() {
-                    arch.dispatch(
-                        #[inline(always)]
-                        || self.refine(chunk * CHUNK + o, desk),
-                    );
+                    self.refine(chunk * CHUNK + o, desk);
                     let i = i as usize;
                     let mut shelf = shelves[i / CHUNK].lock().unwrap_or_else(PoisonError::into_inner);
                     for (s, &(d2, id)) in desk.best.iter().enumerate() {
@@ -219,6 +230,26 @@ impl<'a> Search<'a> {
         )?;
         drop(shelves);
         Ok(Found { k, indices, distances })
+    }
+}
+
+/// Exact squared distances of those listed.
+struct Compare<'a, 'b> {
+    search: &'a Search<'b>,
+    desk: &'a mut Desk,
+}
+
+impl NullaryFnOnce for Compare<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Compare { search: Search { points, leaves, .. }, desk: Desk { listed, own, other, best } } = self;
+        for &place in listed.iter() {
+            let id = leaves.point(place);
+            points.copy_row(id, other);
+            best.push((squared_distance(own, other), id as u32));
+        }
     }
 }
 

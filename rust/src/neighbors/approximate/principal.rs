@@ -43,7 +43,7 @@ fn gathered(rows: &Rows, points: impl ExactSizeIterator<Item = usize>) -> Array2
     let mut block = Array2::zeros((points.len(), rows.dim()));
     for (mut row, point) in block.rows_mut().into_iter().zip(points) {
         if let Some(row) = row.as_slice_mut() {
-            rows.read(point, |axis, v| row[axis] = v);
+            rows.read(point, row);
         }
     }
     block

@@ -11,6 +11,9 @@ const FAR: f64 = 1e15;
 /// Points of which a typical one and a typical spread are found.
 const TYPICAL: usize = 256;
 
+/// Principal directions, foremost first, of which more tell little.
+const TELLING: usize = 32;
+
 /// Numbers in a line of memory.
 const LINE: usize = 16;
 
@@ -22,10 +25,40 @@ pub enum Rows<'a> {
     Projected { values: Array2<f32>, scale: f64 },
 }
 
-/// Where single precision resolves most: a typical point is the origin, and a typical spread the unit.
+/// Where single precision resolves most: a typical point is the origin, and a typical spread the unit, rounded to a
+/// power of two.
 pub struct Frame {
-    center: Vec<f64>,
-    scale: f64,
+    wide: Units<f64>,
+    /// For points in single precision: differences from a center that is so, too, lose nothing more.
+    narrow: Units<f32>,
+}
+
+/// An origin and a unit.
+struct Units<T> {
+    center: Vec<T>,
+    scale: T,
+}
+
+impl Units<f64> {
+    #[inline(always)]
+    fn enter(&self, row: ArrayView1<f64>, out: &mut [f32]) {
+        let entry = |v: f64, c: f64| ((v - c) * self.scale).clamp(-FAR, FAR) as f32;
+        match row.to_slice() {
+            Some(row) => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
+            None => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
+        }
+    }
+}
+
+impl Units<f32> {
+    #[inline(always)]
+    fn enter(&self, row: ArrayView1<f32>, out: &mut [f32]) {
+        let entry = |v: f32, c: f32| ((v - c) * self.scale).clamp(-FAR as f32, FAR as f32);
+        match row.to_slice() {
+            Some(row) => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
+            None => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
+        }
+    }
 }
 
 impl Frame {
@@ -49,13 +82,11 @@ impl Frame {
             |row: ArrayView1<f64>| row.iter().zip(&center).fold(0.0f64, |far, (v, c)| far.max((v - c).abs()));
         let spreads: Vec<f64> = sample.rows().into_iter().map(&mut largest).collect();
         let spread = median(&mut spreads.into_iter());
-        let scale = if spread > 0.0 { (-spread.log2().ceil()).clamp(-500.0, 500.0).exp2() } else { 1.0 };
-        Frame { center, scale }
-    }
-
-    #[inline(always)]
-    fn entry(&self, value: f64, axis: usize) -> f32 {
-        ((value - self.center[axis]) * self.scale).clamp(-FAR, FAR) as f32
+        // a power of two that the numbers' own precision holds
+        let most = if matches!(points.values(), Values::F32(_)) { 120.0 } else { 500.0 };
+        let scale = if spread > 0.0 { (-spread.log2().ceil()).clamp(-most, most).exp2() } else { 1.0 };
+        let narrow = center.iter().map(|&c| c as f32).collect();
+        Frame { wide: Units { center, scale }, narrow: Units { center: narrow, scale: scale as f32 } }
     }
 }
 
@@ -65,6 +96,14 @@ impl Rows<'_> {
         match self {
             Rows::Direct { points, .. } => points.dim(),
             Rows::Projected { values, .. } => values.ncols(),
+        }
+    }
+
+    /// How many of the foremost coordinates tell near points from far ones.
+    pub fn telling(&self) -> usize {
+        match self {
+            Rows::Direct { points, .. } => points.dim(),
+            Rows::Projected { values, .. } => values.ncols().min(TELLING),
         }
     }
 
@@ -79,7 +118,7 @@ impl Rows<'_> {
     /// A length of 1 in the points is one of this here.
     pub fn scale(&self) -> f64 {
         match self {
-            Rows::Direct { frame, .. } => frame.scale,
+            Rows::Direct { frame, .. } => frame.wide.scale,
             Rows::Projected { scale, .. } => *scale,
         }
     }
@@ -91,9 +130,9 @@ impl Rows<'_> {
 
     /// The length of row `i`.
     pub fn norm(&self, i: usize) -> f64 {
-        let mut norm = 0.0f64;
-        self.read(i, |_, v| norm += f64::from(v) * f64::from(v));
-        norm.sqrt()
+        let mut row = vec![0.0; self.dim()];
+        self.read(i, &mut row);
+        row.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt()
     }
 
     /// Row `i` will be read soon: a hint to memory.
@@ -109,24 +148,17 @@ impl Rows<'_> {
         }
     }
 
-    /// Calls `put(axis, entry)` for all coordinates of point `i`.
+    /// Writes the foremost coordinates of point `i`, as many as there is room for.
     #[inline(always)]
-    pub fn read(&self, i: usize, mut put: impl FnMut(usize, f32)) {
+    pub fn read(&self, i: usize, out: &mut [f32]) {
         match self {
             Rows::Direct { points, frame } => match points.values() {
-                Values::F32(view) => match view.row(i).to_slice() {
-                    Some(row) => row.iter().enumerate().for_each(|(a, &v)| put(a, frame.entry(v.into(), a))),
-                    None => {
-                        view.row(i).iter().enumerate().for_each(|(a, &v)| put(a, frame.entry(v.into(), a)))
-                    }
-                },
-                Values::F64(view) => {
-                    view.row(i).iter().enumerate().for_each(|(a, &v)| put(a, frame.entry(v, a)));
-                }
+                Values::F32(view) => frame.narrow.enter(view.row(i), out),
+                Values::F64(view) => frame.wide.enter(view.row(i), out),
             },
             Rows::Projected { values, .. } => {
                 if let Some(row) = values.row(i).to_slice() {
-                    row.iter().enumerate().for_each(|(a, &v)| put(a, v));
+                    out.iter_mut().zip(row).for_each(|(to, &v)| *to = v);
                 }
             }
         }

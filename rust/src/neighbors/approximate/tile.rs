@@ -2,12 +2,15 @@
 //!
 //! Differences are squared and summed in one order, so a distance has the same bits wherever two points meet.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 
 use super::rows::Rows;
 
 /// Points side by side in one vector.
 const LANES: usize = 16;
+
+/// Points that are probably nearer to each other than to most, if points are in such an order.
+pub const NEAR: usize = 64;
 
 /// Points in as many vectors of sums at once.
 const SIDE: usize = 8;
@@ -21,30 +24,47 @@ pub struct Tile {
     /// What is farther from a point does not matter to it.
     limits: Vec<f32>,
     near: Vec<(u32, u32, f32)>,
+    row: Vec<f32>,
 }
 
 impl Tile {
     /// Takes points and the limit of each.
-    pub fn load(&mut self, rows: &Rows, members: impl ExactSizeIterator<Item = (usize, f32)> + Clone) {
+    pub fn load(&mut self, rows: &Rows, members: impl ExactSizeIterator<Item = (usize, f32)>) {
         let (dim, len) = (rows.dim(), members.len());
         let room = len.next_multiple_of(LANES);
         (self.dim, self.len) = (dim, len);
         self.values.resize(room * dim, 0.0);
         self.limits.clear();
         self.limits.resize(room, f32::NEG_INFINITY);
-        members.clone().for_each(|(point, _)| rows.soon(point));
-        for (at, (point, limit)) in members.enumerate() {
-            let group = &mut self.values[at / LANES * LANES * dim..][..LANES * dim];
-            let lane = at % LANES;
-            rows.read(point, |axis, v| group[axis * LANES + lane] = v);
-            self.limits[at] = limit;
-        }
+        self.row.resize(dim, 0.0);
+        Arch::new().dispatch(Load { tile: self, rows, members });
     }
 
     /// Calls `meet(i, j, squared distance, limits)` for each of the first `first` points and each after it that is
     /// within the limit of either, or was when its row was begun.
     pub fn join(&mut self, first: usize, meet: impl FnMut(usize, usize, f32, &mut [f32])) {
         Arch::new().dispatch(Join { tile: self, first, meet });
+    }
+}
+
+struct Load<'a, 'b, M> {
+    tile: &'a mut Tile,
+    rows: &'a Rows<'b>,
+    members: M,
+}
+
+impl<M: Iterator<Item = (usize, f32)>> NullaryFnOnce for Load<'_, '_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Load { tile: Tile { dim, values, limits, row, .. }, rows, members } = self;
+        for (at, (point, limit)) in members.enumerate() {
+            rows.read(point, row);
+            let group = &mut values[at / LANES * LANES * *dim..][..LANES * *dim];
+            group.chunks_exact_mut(LANES).zip(&*row).for_each(|(lanes, &v)| lanes[at % LANES] = v);
+            limits[at] = limit;
+        }
     }
 }
 
@@ -61,15 +81,20 @@ impl<F: FnMut(usize, usize, f32, &mut [f32])> WithSimd for Join<'_, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Join { tile, first, mut meet } = self;
         let mut d2 = [[0.0; LANES]; SIDE];
-        for start in (0..first).step_by(SIDE) {
-            for group in start / LANES..tile.len.div_ceil(LANES) {
-                distances(simd, tile, start, group, &mut d2);
-                for s in 0..SIDE.min(first - start) {
-                    tile.note(simd, start + s, group, &d2[s]);
+        let all = tile.len.div_ceil(LANES);
+        // those around first: once limits are low few of the others matter
+        for around in [true, false] {
+            for start in (0..first).step_by(SIDE) {
+                let end = ((start / NEAR + 1) * NEAR / LANES).min(all);
+                for group in if around { start / LANES..end } else { end..all } {
+                    distances(simd, tile, start, group, &mut d2);
+                    for s in 0..SIDE.min(first - start) {
+                        tile.note(simd, start + s, group, &d2[s]);
+                    }
                 }
+                let Tile { near, limits, .. } = &mut *tile;
+                near.drain(..).for_each(|(i, j, d2)| meet(i as usize, j as usize, d2, limits));
             }
-            let Tile { near, limits, .. } = &mut *tile;
-            near.drain(..).for_each(|(i, j, d2)| meet(i as usize, j as usize, d2, limits));
         }
     }
 }
@@ -83,9 +108,12 @@ impl Tile {
         if !any_within(simd, d2, limits, limit) {
             return;
         }
-        for l in 0..LANES {
+        let mut near = (0..LANES).fold(0u32, |near, l| near | u32::from(d2[l] <= limits[l].max(limit)) << l);
+        while near != 0 {
+            let l = near.trailing_zeros() as usize;
+            near &= near - 1;
             let j = group * LANES + l;
-            if (d2[l] <= limits[l] || d2[l] <= limit) && j > i && j < self.len {
+            if j > i && j < self.len {
                 self.near.push((i as u32, j as u32, d2[l]));
             }
         }
