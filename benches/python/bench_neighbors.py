@@ -13,8 +13,9 @@ With --approximate, searches that may miss some neighbours are compared instead:
 1,000 points drawn at random, of which all true neighbours are known. pynndescent is compiled before;
 hnswlib gets the first settings of a list, from quick to thorough, that reach the recall. The images of
 MNIST (an .npz with 70,000 rows X) are read from a file; surfaces of ten dimensions, with noise, are made.
---exact adds an exhaustive search beside that of faiss, --fits what PSA and GP take and reach beside the
-search alone, --memory the peak beside the size of the input, each measured in a process of its own.
+--surfaces chooses which, by the dimensions of their space; --exact adds an exhaustive search beside that of
+faiss. By themselves, --fits compares what PSA and GP take and reach with the search alone, and --memory the peak
+with the size of the input, in a process of its own.
 """
 
 import argparse
@@ -38,6 +39,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small data: does everything run?")
     parser.add_argument("--approximate", action="store_true", help="searches that may miss some neighbours")
     parser.add_argument("--mnist", type=Path, help="the images of MNIST, an .npz with X")
+    parser.add_argument("--surfaces", type=int, nargs="*", default=(50, 16), help="their dimensions; none for none")
     parser.add_argument("--exact", action="store_true", help="and an exhaustive search of these")
     parser.add_argument("--fits", action="store_true", help="and fits of PSA and GP to these")
     parser.add_argument("--memory", action="store_true", help="the peak memory on 1,000,000 x 50")
@@ -48,7 +50,13 @@ def main():
     use_threads(options.threads)
     print(machine(options.threads, PACKAGES))
     if options.approximate:
-        return approximate(options)
+        approximate(options)
+    if options.fits:
+        fits(images(options), options)
+    if options.memory:
+        peaks(options)
+    if options.approximate or options.fits or options.memory:
+        return
     narrow, wide = peers([PyKDTree, SciPyTree]), peers([ScikitLearnBrute, FaissFlat])
     row("data", "n", "q", "package", "best, s", "unbend / package", "in one round", "lists that agree")
     row("---", "--:", "--:", "---", "--:", "--:", "---", "--:")
@@ -162,16 +170,17 @@ def approximate(options):
     row("data", "n", "q", "package", "best, s", "unbend / package", "in one round", "recall", "settings")
     row("---", "--:", "--:", "---", "--:", "--:", "---", "--:", "---")
     if options.mnist is not None:
-        x = np.load(options.mnist)["X"].reshape(-1, 784).astype(np.float32)
-        x = x[:3_000] if options.quick else x
-        approximations("MNIST", x, 0.98, others, options)
-    for q in (50, 16):
+        approximations("MNIST", images(options), 0.98, others, options)
+    for q in options.surfaces:
         n = 20_000 if options.quick else 1_000_000
         approximations("surface of 10 dimensions", noisy_surface(n, q), 0.95, others, options)
-    if options.mnist is not None and options.fits:
-        fits(x, options)
-    if options.memory:
-        peaks(options)
+
+
+def images(options):
+    if options.mnist is None:
+        sys.exit("--fits needs --mnist FILE")
+    x = np.load(options.mnist)["X"].reshape(-1, 784).astype(np.float32)
+    return x[:3_000] if options.quick else x
 
 
 def approximations(name, x, target, others, options):

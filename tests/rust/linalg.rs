@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 use ndarray::Array2;
-use unbend::linalg::{Singular, dot, orthogonal_factor, singular_values, symmetric_eigen};
+use unbend::linalg::{Singular, dot, orthogonal_factor, polar, singular_values, symmetric_eigen};
 
 use crate::clouds::{gaussian, orthonormal};
 
@@ -144,6 +144,23 @@ fn check_factor(z: &DMatrix<f64>, what: &str) {
     assert!((trace - nuclear).abs() <= 1e-13 * nuclear, "{what}: trace {trace:e}, not {nuclear:e}");
     assert!((sum - nuclear).abs() <= 1e-13 * nuclear, "{what}: sum {sum:e}, not {nuclear:e}");
     assert!((least - smallest).abs() <= 1e-13 * nuclear, "{what}: least {least:e}, not {smallest:e}");
+    check_polar(z, what);
+}
+
+/// The same of the factor that is found without the single values.
+fn check_polar(z: &DMatrix<f64>, what: &str) {
+    let (q, d) = z.shape();
+    let mut a = vec![f64::NAN; q * d];
+    let sum = polar(&mut z.as_slice().to_vec(), q, d, &mut a, &mut vec![f64::NAN; 3]);
+    let (a, nuclear) = (DMatrix::from_vec(q, d, a), nalgebra_values(z).iter().sum::<f64>());
+    let trace = (a.transpose() * z).trace();
+    assert!(
+        off_identity(&a) < 1e-15 * q.max(10) as f64,
+        "{what}: A'A of the polar factor is {:e} off",
+        off_identity(&a)
+    );
+    assert!((trace - nuclear).abs() <= 1e-13 * nuclear, "{what}: trace {trace:e}, not {nuclear:e}");
+    assert!((sum - nuclear).abs() <= 1e-13 * nuclear, "{what}: sum {sum:e}, not {nuclear:e}");
 }
 
 /// Every size the kernels have code for, and more.
@@ -157,6 +174,17 @@ fn orthogonal_factors_of_every_size() {
         for seed in 0..20 {
             check_factor(&dense(&gaussian(q, d, seed)), &format!("q = {q}, d = {d}, seed = {seed}"));
         }
+    }
+}
+
+#[test]
+fn polar_factors_of_large_matrices() {
+    for d in [7, 8, 10, 16, 33, 63, 64, 65] {
+        for seed in 0..5 {
+            check_polar(&dense(&gaussian(d, d, seed)), &format!("d = {d}, seed = {seed}"));
+        }
+        let turned = with_eigenvalues(&(0..d).map(|j| 0.7f64.powi(j as i32)).collect::<Vec<_>>(), 37);
+        check_polar(&(dense(&orthonormal(d, d, 38)) * turned), &format!("d = {d}, graded"));
     }
 }
 

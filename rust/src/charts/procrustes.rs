@@ -1,6 +1,6 @@
 //! The Procrustes statistic of two sets of points (Goldberg & Ritov, eq. 1 and before eq. 7).
 
-use crate::linalg::{column, distance2_to_combination, dot, first, orthogonal_factor};
+use crate::linalg::{column, distance2_to_combination, dot, first, polar};
 
 /// The best rotation of Y onto X; reused without allocating.
 ///
@@ -30,7 +30,7 @@ impl Alignment {
         let destroyed = first(&mut self.destroyed, q * d);
         destroyed.copy_from_slice(product);
         let frame = first(&mut self.frame, q * d);
-        self.singular_sum = orthogonal_factor(destroyed, q, d, frame, &mut self.scratch).sum;
+        self.singular_sum = polar(destroyed, q, d, frame, &mut self.scratch);
     }
 
     /// |X - scale Y A'|^2, the residual itself: |X|^2 + |Y|^2 - 2 sum(s) cancels below 1e-16 of |X|^2.

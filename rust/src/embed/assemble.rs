@@ -10,7 +10,7 @@ use super::align::{Connection, check_turns};
 use super::refine::{CHUNK, Refiner, split};
 use crate::charts::{Atlas, Coordinates, members};
 use crate::error::{Error, Result};
-use crate::linalg::{dot, orthogonal_factor};
+use crate::linalg::{dot, polar};
 use crate::monitor::Monitor;
 use crate::parallel::fill_rows;
 
@@ -75,7 +75,7 @@ pub fn frames_of(atlas: &Atlas, y: &[f64], monitor: &dyn Monitor) -> Result<Vec<
         for (theta, image) in chart.flat.chunks_exact(d).zip(images()) {
             (0..d * d).for_each(|ab| product[ab] += theta[ab % d] * (image[ab / d] - mean[ab / d]));
         }
-        orthogonal_factor(product, d, d, turn, spare);
+        polar(product, d, d, turn, spare);
     })?;
     Ok(turns)
 }

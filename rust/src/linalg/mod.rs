@@ -6,16 +6,20 @@
 
 mod cholesky;
 mod columns;
+mod determinant;
 mod eigen;
 pub mod lanes;
 mod orthogonal;
+mod polar;
 mod singular;
 
 pub use cholesky::solve_positive;
 pub use columns::{column, combine, distance2_to_combination, dot};
+pub use determinant::determinant_sign;
 pub use eigen::symmetric_eigen;
 pub(crate) use orthogonal::complete;
 pub use orthogonal::{Singular, orthogonal_factor};
+pub use polar::polar;
 pub(crate) use singular::orthogonalize;
 pub use singular::singular_values;
 

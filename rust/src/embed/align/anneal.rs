@@ -24,7 +24,7 @@
 
 use super::{Aligned, Connection, SITES, STAGE, Scratch, multiply};
 use crate::error::{Error, Result};
-use crate::linalg::{dot, orthogonal_factor};
+use crate::linalg::{dot, polar};
 use crate::monitor::{Monitor, Silent};
 use crate::rng::{Stream, normal, stream, uniform};
 
@@ -482,8 +482,8 @@ impl Connection {
 
     fn turn_cluster(&self, members: &[u32], labels: &[u32], turns: &mut [f64], scratch: &mut Scratch) -> f64 {
         let (d, size) = (self.n_components, self.n_components * self.n_components);
-        let Scratch { carried, product: want, polar, spare } = scratch;
-        [&mut *carried, &mut *want, &mut *polar].into_iter().for_each(|matrix| matrix.resize(size, 0.0));
+        let Scratch { carried, product: want, polar: turn, spare } = scratch;
+        [&mut *carried, &mut *want, &mut *turn].into_iter().for_each(|matrix| matrix.resize(size, 0.0));
         want.fill(0.0);
         for &i in members {
             for edge in self.edges(i as usize).filter(|&e| labels[self.end(e)] != labels[i as usize]) {
@@ -493,14 +493,14 @@ impl Connection {
             }
         }
         let now: f64 = (0..d).map(|a| want[a * (d + 1)]).sum();
-        let most = orthogonal_factor(want, d, d, polar, spare).sum;
+        let most = polar(want, d, d, turn, spare);
         let gain = 2.0 * (most - now);
         if gain <= 1e-12 * most {
             return 0.0;
         }
         for &i in members {
             let own = &mut turns[i as usize * size..][..size];
-            multiply(own, polar, d, carried);
+            multiply(own, turn, d, carried);
             own.copy_from_slice(carried);
         }
         gain

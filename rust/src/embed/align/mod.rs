@@ -5,21 +5,24 @@
 //! data are the products P_i'P_j on the edges of the graph, which are d x d whatever the dimension of the data.
 
 mod anneal;
+mod sides;
 mod spectral;
 mod tree;
 
 use std::ops::Range;
 
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use crate::charts::{Atlas, Gram, Tangents};
 use crate::error::{Error, Result};
-use crate::linalg::{Singular, dot, first, orthogonal_factor};
+use crate::linalg::{dot, first, polar};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
 
 pub use anneal::{AnnealParams, anneal};
+pub(super) use sides::Sides;
 pub use spectral::{blocks, round};
 pub use tree::{Tree, open_edges, tree, tree_of_pieces};
 
@@ -34,6 +37,9 @@ const SWEEPS: usize = 200;
 
 /// Or when what one gains is rounding, as a share of what f could be: flat data have nothing to settle.
 const ROUNDING: f64 = 1e-14;
+
+/// Frames turned by one thread at a time.
+const TOGETHER: usize = 128;
 
 /// Sites between two looks at the monitor.
 const SITES: usize = 4096;
@@ -97,7 +103,7 @@ impl Connection {
             });
         }
         let mut scratch = Scratch::default();
-        let most = products.chunks_exact(size).map(|product| scratch.factor(product, d).sum).sum();
+        let most = products.chunks_exact(size).map(|product| scratch.nuclear_norm(product, d)).sum();
         Ok(Connection { n_components: d, counts: vec![1; edges], graph, products, most })
     }
 
@@ -172,7 +178,7 @@ impl Connection {
         let size = product.len();
         let (own, theirs) = (&turns[i * size..][..size], &turns[j * size..][..size]);
         multiply(product, theirs, self.n_components, first(&mut scratch.carried, size));
-        let most = scratch.factor(product, self.n_components).sum;
+        let most = scratch.nuclear_norm(product, self.n_components);
         dot(own, &scratch.carried[..size]) >= ALIGNED * most
     }
 
@@ -236,17 +242,18 @@ impl Connection {
     }
 
     /// Turns one frame after the other to where its neighbours want it, until f stops falling; returns f after each
-    /// sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours.
+    /// sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours. Those
+    /// that are not neighbours of each other are turned at the same time.
     pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let mut f = self.f(turns, monitor)?;
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
+        let (strangers, mut turned) = (self.strangers(), Vec::new());
         for done in 0..SWEEPS {
             monitor.progress(STAGE, done, SWEEPS);
-            let gain = match self.n_components {
-                2 => self.sweep_once(turns, 2, monitor)?,
-                3 => self.sweep_once(turns, 3, monitor)?,
-                d => self.sweep_once(turns, d, monitor)?,
-            };
+            let mut gain = 0.0;
+            for some in &strangers {
+                gain += self.turn(some, turns, &mut turned, monitor)?;
+            }
             f = (f - gain).max(0.0);
             trace.push(f);
             if gain <= rounding.max(SETTLED * f) {
@@ -256,21 +263,54 @@ impl Connection {
         Ok(trace)
     }
 
-    #[inline(always)]
-    fn sweep_once(&self, turns: &mut [f64], d: usize, monitor: &dyn Monitor) -> Result<f64> {
-        let (mut pull, mut scratch) = (vec![0.0; d * d], Vec::new());
-        let mut gain = 0.0;
-        for i in 0..self.graph.len() {
-            if i % SITES == 0 {
+    /// Points that have neighbours, in groups without any two neighbours: each goes into the first that has room for it.
+    fn strangers(&self) -> Vec<Vec<u32>> {
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        let mut group_of = vec![usize::MAX; self.graph.len()];
+        let mut taken = Vec::new();
+        for i in (0..self.graph.len()).filter(|&i| !self.graph.of(i).is_empty()) {
+            taken.clear();
+            taken.resize(groups.len() + 1, false);
+            for edge in self.edges(i) {
+                if let Some(taken) = taken.get_mut(group_of[self.end(edge)]) {
+                    *taken = true;
+                }
+            }
+            let group = taken.iter().position(|&taken| !taken).unwrap_or(groups.len());
+            if group == groups.len() {
+                groups.push(Vec::new());
+            }
+            groups[group].push(i as u32);
+            group_of[i] = group;
+        }
+        groups
+    }
+
+    /// Turns the frames of points that are not neighbours of each other; returns how much lower f is.
+    fn turn(
+        &self,
+        points: &[u32],
+        turns: &mut [f64],
+        turned: &mut Vec<f64>,
+        monitor: &dyn Monitor,
+    ) -> Result<f64> {
+        let size = self.n_components * self.n_components;
+        let turned = first(turned, points.len() * (size + 1));
+        let (arch, turns_now) = (Arch::new(), &*turns);
+        let batches = turned.par_chunks_mut(TOGETHER * (size + 1)).zip(points.par_chunks(TOGETHER));
+        batches.try_for_each_init(
+            || (vec![0.0; size], Vec::new()),
+            |(pull, scratch), (turned, points)| {
                 monitor.check()?;
-            }
-            if self.graph.of(i).is_empty() {
-                continue;
-            }
-            self.pull_sized(i, turns, d, &mut pull);
-            let turn = &mut turns[i * d * d..][..d * d];
-            let before = dot(turn, &pull);
-            gain += 2.0 * (orthogonal_factor(&mut pull, d, d, turn, &mut scratch).sum - before).max(0.0);
+                let connection = self;
+                arch.dispatch(Turn { connection, points, turns: turns_now, turned, pull, scratch });
+                Ok(())
+            },
+        )?;
+        let mut gain = 0.0;
+        for (&i, turned) in points.iter().zip(turned.chunks_exact(size + 1)) {
+            turns[i as usize * size..][..size].copy_from_slice(&turned[..size]);
+            gain += turned[size];
         }
         Ok(gain)
     }
@@ -278,6 +318,49 @@ impl Connection {
     /// Refuses frames of another number of points.
     pub(super) fn check_turns(&self, turns: &[f64]) -> Result<()> {
         check_turns(turns, self.graph.len(), self.n_components)
+    }
+}
+
+/// Frames as the neighbours of some points want them, each followed by how much lower f is with it.
+struct Turn<'a> {
+    connection: &'a Connection,
+    points: &'a [u32],
+    turns: &'a [f64],
+    turned: &'a mut [f64],
+    pull: &'a mut [f64],
+    scratch: &'a mut Vec<f64>,
+}
+
+impl NullaryFnOnce for Turn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        // known sizes take a third less time
+        match self.connection.n_components {
+            2 => self.with_size(2),
+            3 => self.with_size(3),
+            4 => self.with_size(4),
+            5 => self.with_size(5),
+            6 => self.with_size(6),
+            8 => self.with_size(8),
+            10 => self.with_size(10),
+            d => self.with_size(d),
+        }
+    }
+}
+
+impl Turn<'_> {
+    #[inline(always)]
+    fn with_size(self, d: usize) {
+        let Turn { connection, points, turns, turned, pull, scratch } = self;
+        for (&i, turned) in points.iter().zip(turned.chunks_exact_mut(d * d + 1)) {
+            let i = i as usize;
+            connection.pull_sized(i, turns, d, pull);
+            let before = dot(&turns[i * d * d..][..d * d], pull);
+            let (turned, gain) = turned.split_at_mut(d * d);
+            gain[0] = 2.0 * (polar(pull, d, d, turned, scratch) - before).max(0.0);
+        }
     }
 }
 
@@ -300,12 +383,12 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Finds the orthogonal factor of a product.
+    /// The sum of the singular values of a product; finds its orthogonal factor, too.
     #[inline(always)]
-    fn factor(&mut self, product: &[f64], d: usize) -> Singular {
+    fn nuclear_norm(&mut self, product: &[f64], d: usize) -> f64 {
         let copy = first(&mut self.product, d * d);
         copy.copy_from_slice(product);
-        orthogonal_factor(copy, d, d, first(&mut self.polar, d * d), &mut self.spare)
+        polar(copy, d, d, first(&mut self.polar, d * d), &mut self.spare)
     }
 }
 

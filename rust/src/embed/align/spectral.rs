@@ -6,7 +6,7 @@
 
 use super::{Connection, STAGE, Scratch, fill_edges};
 use crate::error::{Error, Result};
-use crate::linalg::{first, orthogonal_factor};
+use crate::linalg::{first, polar};
 use crate::monitor::Monitor;
 use crate::parallel::fill_rows;
 
@@ -21,7 +21,7 @@ pub fn blocks(connection: &Connection, monitor: &dyn Monitor) -> Result<Vec<f64>
         monitor,
         Scratch::default,
         |scratch, _, edge, block| {
-            scratch.factor(connection.product(edge), d);
+            scratch.nuclear_norm(connection.product(edge), d);
             (0..d * d).for_each(|ab| block[ab] = scratch.polar[(ab % d) * d + ab / d]);
         },
     )?;
@@ -41,7 +41,7 @@ pub fn round(connection: &Connection, vectors: &[f64], monitor: &dyn Monitor) ->
     fill_rows(&mut turns, d * d, STAGE, monitor, state, |(block, spare), i, turn| {
         let block = first(block, d * d);
         (0..d * d).for_each(|ab| block[ab] = vectors[i * d * d + (ab % d) * d + ab / d]);
-        orthogonal_factor(block, d, d, turn, spare);
+        polar(block, d, d, turn, spare);
     })?;
     Ok(turns)
 }

@@ -6,10 +6,11 @@
 
 use rayon::prelude::*;
 
+use super::sides::{Joined, Sides};
 use super::{Aligned, Connection, STAGE, Scratch, fill_edges, multiply};
 use crate::charts::{Atlas, Coordinates, Local};
 use crate::error::{Error, Result};
-use crate::linalg::{first, norm};
+use crate::linalg::{determinant_sign, first, norm, singular_values};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::{map_blocks, map_points};
@@ -189,7 +190,7 @@ fn outside(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     })
 }
 
-/// The least singular value of P_i'P_j, and its determinant.
+/// The least singular value of P_i'P_j, and the sign of its determinant.
 #[inline(always)]
 fn compare(product: &[f64], d: usize, scratch: &mut Scratch) -> (f64, f64) {
     if let [a, c, b, e] = *product {
@@ -197,75 +198,12 @@ fn compare(product: &[f64], d: usize, scratch: &mut Scratch) -> (f64, f64) {
         let (plus, minus) = (norm(a + e, c - b), norm(a - e, b + c)); // sum and difference of the singular values
         return ((plus - minus).abs() / 2.0, determinant);
     }
-    let least = scratch.factor(product, d).least;
-    (least, determinant(first(&mut scratch.polar, d * d), d))
-}
-
-/// The determinant of an orthogonal matrix, which is destroyed: 1 or -1.
-fn determinant(matrix: &mut [f64], d: usize) -> f64 {
-    let mut sign = 1.0;
-    for j in 0..d {
-        let pivot = (j..d)
-            .fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
-        if pivot != j {
-            sign = -sign;
-            (0..d).for_each(|c| matrix.swap(c * d + j, c * d + pivot));
-        }
-        if matrix[j * d + j] < 0.0 {
-            sign = -sign;
-        }
-        for c in j + 1..d {
-            let factor = matrix[c * d + j] / matrix[j * d + j];
-            (j + 1..d).for_each(|r| matrix[c * d + r] -= factor * matrix[j * d + r]);
-        }
-    }
-    sign
-}
-
-/// A union of sets that knows for every point whether it shows the same side as its representative.
-struct Sides {
-    parent: Vec<u32>,
-    turned: Vec<bool>,
-}
-
-/// What joining two points found.
-enum Joined {
-    /// They were apart.
-    Now,
-    /// They were together already, and the loop through them closes with or without a reflection.
-    Before { closes: bool },
-}
-
-impl Sides {
-    fn new(n: usize) -> Self {
-        Sides { parent: (0..n as u32).collect(), turned: vec![false; n] }
-    }
-
-    /// The representative of `i`, and whether `i` shows its other side. Paths are halved on the way.
-    fn find(&mut self, mut i: u32) -> (u32, bool) {
-        let mut turned = false;
-        while self.parent[i as usize] != i {
-            let up = self.parent[i as usize];
-            if self.parent[up as usize] != up {
-                self.turned[i as usize] ^= self.turned[up as usize];
-                self.parent[i as usize] = self.parent[up as usize];
-            }
-            turned ^= self.turned[i as usize];
-            i = self.parent[i as usize];
-        }
-        (i, turned)
-    }
-
-    fn join(&mut self, i: u32, j: u32, reflects: bool) -> Joined {
-        let ((a, from_i), (b, from_j)) = (self.find(i), self.find(j));
-        if a == b {
-            return Joined::Before { closes: from_i ^ from_j == reflects };
-        }
-        let (low, high) = (a.min(b), a.max(b));
-        self.parent[high as usize] = low;
-        self.turned[high as usize] = from_i ^ from_j ^ reflects;
-        Joined::Now
-    }
+    let (copy, values) = (first(&mut scratch.product, d * d), first(&mut scratch.spare, d));
+    copy.copy_from_slice(product);
+    singular_values(copy, d, d, values);
+    let least = values.iter().fold(f64::INFINITY, |least, &value| least.min(value));
+    copy.copy_from_slice(product);
+    (least, determinant_sign(copy, d))
 }
 
 /// Edges in both directions.
@@ -306,7 +244,7 @@ fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor)
             for &j in forest.of(i).iter().filter(|&&j| !reached[j as usize]) {
                 let at = connection.graph().of(j as usize).binary_search(&(i as u32)).unwrap_or(0);
                 let product = connection.product(connection.edges(j as usize).start + at);
-                scratch.factor(product, d);
+                scratch.nuclear_norm(product, d);
                 let own = first(&mut scratch.carried, d * d);
                 multiply(&scratch.polar, &turns[i * d * d..][..d * d], d, own);
                 turns[j as usize * d * d..][..d * d].copy_from_slice(own);

@@ -16,9 +16,9 @@ use super::STAGE;
 use super::torn::check_entries;
 use super::unroll::check_flat;
 use crate::charts::check_lengths;
-use crate::embed::align::Connection;
+use crate::embed::align::{Connection, Sides};
 use crate::error::Result;
-use crate::linalg::first;
+use crate::linalg::{determinant_sign, first};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::distance;
@@ -64,12 +64,15 @@ pub fn seams(
     let d = connection.n_components();
     check_flat(y, connection)?;
     let pairs = Pairs::new(x, graph, torn, monitor)?;
-    let mut bundles = Bundles::new(pairs.ends.len());
+    // pairs show the other side where their ends are in the other order
+    let mut bundles = Sides::new(pairs.ends.len());
     for pair in 0..pairs.ends.len() {
         if pair.is_multiple_of(LOOK) {
             monitor.check()?;
         }
-        pairs.beside(pair, |other, swapped| bundles.join(pair as u32, other, swapped));
+        pairs.beside(pair, |other, swapped| {
+            bundles.join(pair as u32, other, swapped);
+        });
     }
     let mut scratch = (Vec::new(), Vec::new());
     let mut seams = Vec::new();
@@ -279,76 +282,4 @@ fn reflects(
         determinant_sign(copy, d)
     };
     sign(product) * sign(&turns[i * d * d..][..d * d]) * sign(&turns[j * d * d..][..d * d]) < 0.0
-}
-
-/// By elimination with pivots; the matrix is destroyed.
-fn determinant_sign(matrix: &mut [f64], d: usize) -> f64 {
-    let mut sign = 1.0;
-    for j in 0..d {
-        let pivot = (j..d)
-            .fold(j, |top, r| if matrix[j * d + r].abs() > matrix[j * d + top].abs() { r } else { top });
-        if pivot != j {
-            sign = -sign;
-            (0..d).for_each(|c| matrix.swap(c * d + j, c * d + pivot));
-        }
-        let head = matrix[j * d + j];
-        if head == 0.0 {
-            return 0.0;
-        }
-        sign *= head.signum();
-        for c in j + 1..d {
-            let factor = matrix[c * d + j] / head;
-            (j + 1..d).for_each(|r| matrix[c * d + r] -= factor * matrix[j * d + r]);
-        }
-    }
-    sign
-}
-
-/// A union of pairs that knows of each whether its ends are in the order of its representative's.
-struct Bundles {
-    parent: Vec<u32>,
-    swapped: Vec<bool>,
-}
-
-impl Bundles {
-    fn new(n: usize) -> Self {
-        Bundles { parent: (0..n as u32).collect(), swapped: vec![false; n] }
-    }
-
-    fn find(&mut self, mut i: u32) -> (u32, bool) {
-        let mut swapped = false;
-        while self.parent[i as usize] != i {
-            let up = self.parent[i as usize];
-            if self.parent[up as usize] != up {
-                self.swapped[i as usize] ^= self.swapped[up as usize];
-                self.parent[i as usize] = self.parent[up as usize];
-            }
-            swapped ^= self.swapped[i as usize];
-            i = self.parent[i as usize];
-        }
-        (i, swapped)
-    }
-
-    fn join(&mut self, i: u32, j: u32, swapped: bool) {
-        let ((a, from_i), (b, from_j)) = (self.find(i), self.find(j));
-        let (low, high) = (a.min(b), a.max(b));
-        if low != high {
-            self.parent[high as usize] = low;
-            self.swapped[high as usize] = from_i ^ from_j ^ swapped;
-        }
-    }
-
-    /// The pairs of each bundle, with whether their ends are swapped.
-    fn members(&mut self) -> Vec<Vec<(u32, bool)>> {
-        let (mut number, mut members) = (vec![u32::MAX; self.parent.len()], vec![]);
-        for pair in 0..self.parent.len() as u32 {
-            let (root, swapped) = self.find(pair);
-            if number[root as usize] == u32::MAX {
-                number[root as usize] = members.len() as u32;
-                members.push(vec![]);
-            }
-            members[number[root as usize] as usize].push((pair, swapped));
-        }
-        members
-    }
 }

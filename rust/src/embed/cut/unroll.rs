@@ -21,7 +21,7 @@ use super::torn::spacing;
 use crate::charts::Atlas;
 use crate::embed::align::{Connection, fill_edges, multiply};
 use crate::error::{Error, Result};
-use crate::linalg::{first, orthogonal_factor};
+use crate::linalg::{first, polar};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::paths::{Lengths, Tree, distance};
 
@@ -522,7 +522,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         let d = self.d();
         let product = first(&mut scratch.product, d * d);
         product.copy_from_slice(&scratch.sum[..d * d]);
-        orthogonal_factor(product, d, d, first(&mut scratch.turn, d * d), &mut scratch.spare);
+        polar(product, d, d, first(&mut scratch.turn, d * d), &mut scratch.spare);
     }
 
     /// Where the other end of an edge sees its point `j`, which is turned by `scratch.turn`.
