@@ -13,9 +13,10 @@ With --approximate, searches that may miss some neighbours are compared instead:
 1,000 points drawn at random, of which all true neighbours are known. pynndescent is compiled before;
 hnswlib gets the first settings of a list, from quick to thorough, that reach the recall. The images of
 MNIST (an .npz with 70,000 rows X) are read from a file; surfaces of ten dimensions, with noise, are made.
---surfaces chooses which, by the dimensions of their space; --exact adds an exhaustive search beside that of
-faiss. By themselves, --fits compares what PSA and GP take and reach with the search alone, and --memory the peak
-with the size of the input, in a process of its own.
+--surfaces chooses which, by the dimensions of their space, and --peers beside what: with a million points
+hnswlib takes minutes for every setting. --exact adds an exhaustive search beside that of faiss. By
+themselves, --fits compares what PSA and GP take and reach with the search alone, and --memory the peak with
+the size of the input, in a process of its own.
 """
 
 import argparse
@@ -39,7 +40,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small data: does everything run?")
     parser.add_argument("--approximate", action="store_true", help="searches that may miss some neighbours")
     parser.add_argument("--mnist", type=Path, help="the images of MNIST, an .npz with X")
-    parser.add_argument("--surfaces", type=int, nargs="*", default=(50, 16), help="their dimensions; none for none")
+    parser.add_argument("--surfaces", type=int, nargs="*", default=(50, 16), help="their dimensions, or none")
+    parser.add_argument("--peers", nargs="*", default=("pynndescent", "hnswlib"), help="beside what")
     parser.add_argument("--exact", action="store_true", help="and an exhaustive search of these")
     parser.add_argument("--fits", action="store_true", help="and fits of PSA and GP to these")
     parser.add_argument("--memory", action="store_true", help="the peak memory on 1,000,000 x 50")
@@ -166,7 +168,7 @@ class Hnswlib:
 
 
 def approximate(options):
-    others = peers([PyNNDescent, Hnswlib])
+    others = peers([kind for kind in (PyNNDescent, Hnswlib) if kind.name in options.peers])
     row("data", "n", "q", "package", "best, s", "unbend / package", "in one round", "recall", "settings")
     row("---", "--:", "--:", "---", "--:", "--:", "---", "--:", "---")
     if options.mnist is not None:

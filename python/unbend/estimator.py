@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from . import memory
-from .points import Matrix, as_count, as_points
+from .points import Matrix, as_count, as_points, read_in_blocks
 from .progress import Callback
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return as_points(
             validate_data(
                 self,
-                X,
+                read_in_blocks(X),
                 reset=reset,
                 dtype=[np.float64, np.float32],
                 ensure_all_finite=finite,

@@ -71,6 +71,14 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     return array if _core.is_matrix(array) else np.ascontiguousarray(array)
 
 
+def read_in_blocks(array: Any, name: str = "X") -> Any:
+    """Return what is chunked or holds small numbers as `as_points` does, and all else as it is."""
+    small = isinstance(array, np.ndarray) and array.ndim == 2 and 0 not in array.shape
+    if small and array.dtype.kind in "fiub" and array.dtype.itemsize <= 2:
+        return as_points(array, name)
+    return as_points(array, name) if _is_chunked(array) else array
+
+
 def _is_chunked(array: Any) -> bool:
     known = all(hasattr(array, name) for name in ("chunks", "shape", "dtype", "__getitem__"))
     return known and not isinstance(array, np.ndarray) and len(array.shape) == 2 and 0 not in array.shape

@@ -236,6 +236,20 @@ def test_zarr(tmp_path):
 # Estimators
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.float16])
+def test_estimators_read_in_blocks_and_in_a_file(monkeypatch, dtype):
+    monkeypatch.setattr("unbend.points.IN_MEMORY", 1 << 10)
+    monkeypatch.setattr("unbend.points.BLOCK_BYTES", 1 << 14)
+    x = (100 * (1.5 + curved(600, 2, 20))).clip(0, 255).astype(dtype)
+    expected = ub.GreedyProcrustes(2, K, random_state=0).fit(x.astype(np.float64))
+    for data in (Chunked(x), x):
+        model = ub.GreedyProcrustes(2, K, random_state=0).fit(data)
+        np.testing.assert_array_equal(model.neighborhoods_.indices, expected.neighborhoods_.indices)
+        np.testing.assert_allclose(model.embedding_, expected.embedding_, rtol=1e-9, atol=1e-9 * np.ptp(x))
+        assert model.n_features_in_ == 20
+    np.testing.assert_array_equal(model.transform(Chunked(x)), model.transform(x))
+
+
 @pytest.mark.parametrize("kind", [ub.GreedyProcrustes, ub.ProcrustesAlignment, ub.LTSA, ub.Isomap])
 def test_estimators_pass_it_on(kind):
     x = curved(1_500, 2, 20, noise=0)
