@@ -372,6 +372,9 @@ fn offer_tile(
     Arch::new().dispatch(Offer { left, right, products, rows, columns });
 }
 
+/// Products looked at together.
+const LANES: usize = 16;
+
 struct Offer<'a> {
     left: &'a Packed,
     right: &'a Packed,
@@ -385,45 +388,58 @@ impl WithSimd for Offer<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        const LANES: usize = 16;
         let Offer { left, right, products, rows, mut columns } = self;
         for i in 0..left.ids.len() {
-            for (c, chunk) in products.row(i).chunks(LANES).enumerate() {
-                let start = c * LANES;
+            let (row, chunks) = (products.row(i), right.ids.len().div_ceil(LANES));
+            // in its own block a point meets those around it first: once its threshold is low few others matter
+            for turn in 0..chunks {
+                let start = (i / LANES + turn) % chunks * LANES;
+                let chunk = &row[start..(start + LANES).min(row.len())];
                 let norms = &right.norms[start..start + chunk.len()];
-                if reaches(chunk, norms, rows.threshold[i]) {
-                    for (o, (&product, &norm)) in chunk.iter().zip(norms).enumerate() {
-                        let computed = norm - 2.0 * product;
-                        if computed <= rows.threshold[i] {
-                            rows.offer(i, computed, right.ids[start + o]);
-                        }
+                let own = rows.threshold[i];
+                for o in near(chunk, |o| norms[o], |_| own) {
+                    let computed = norms[o] - 2.0 * chunk[o];
+                    if computed <= rows.threshold[i] {
+                        rows.offer(i, computed, right.ids[start + o]);
                     }
                 }
                 let Some(columns) = columns.as_deref_mut() else { continue };
                 let norm = left.norms[i];
-                if any_reaches(chunk, norm, &columns.threshold[start..start + chunk.len()]) {
-                    for (o, &product) in chunk.iter().enumerate() {
-                        let computed = norm - 2.0 * product;
-                        if computed <= columns.threshold[start + o] {
-                            columns.offer(start + o, computed, left.ids[i]);
-                        }
-                    }
+                let thresholds = &columns.threshold[start..start + chunk.len()];
+                for o in near(chunk, |_| norm, |o| thresholds[o]) {
+                    columns.offer(start + o, norm - 2.0 * chunk[o], left.ids[i]);
                 }
             }
         }
     }
 }
 
-/// Whether any point with these norms and products comes within `threshold`. No early exit: it vectorises.
+/// Which of at most [`LANES`] points with these norms and products come within their thresholds. No early exit: it
+/// vectorises.
 #[inline(always)]
-fn reaches(products: &[f32], norms: &[f32], threshold: f32) -> bool {
-    products.iter().zip(norms).fold(false, |any, (&p, &norm)| any | (norm - 2.0 * p <= threshold))
+fn near(products: &[f32], norm: impl Fn(usize) -> f32, threshold: impl Fn(usize) -> f32) -> Ones {
+    let reaches = |o: usize| norm(o) - 2.0 * products[o] <= threshold(o);
+    let which = |bits: u32, o: usize| bits | u32::from(reaches(o)) << o;
+    if products.len() < LANES {
+        return Ones((0..products.len()).fold(0, which));
+    }
+    // most have none: to see that is cheaper than to see which
+    let any = (0..LANES).fold(false, |any, o| any | reaches(o));
+    Ones(if any { (0..LANES).fold(0, which) } else { 0 })
 }
 
-/// The same with one norm and many thresholds.
-#[inline(always)]
-fn any_reaches(products: &[f32], norm: f32, thresholds: &[f32]) -> bool {
-    products.iter().zip(thresholds).fold(false, |any, (&p, &t)| any | (norm - 2.0 * p <= t))
+/// The places of a number's bits that are set.
+struct Ones(u32);
+
+impl Iterator for Ones {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let place = self.0.trailing_zeros();
+        self.0 &= self.0.wrapping_sub(1);
+        (place < u32::BITS).then_some(place as usize)
+    }
 }
 
 /// Completes the lists of those that ask, the points `ids`, with everything that double-precision products cannot exclude.

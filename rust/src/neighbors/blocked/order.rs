@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::points::Points;
 
+/// Points that are around each other, at most: within a block, too, near ones follow each other.
+const AROUND: usize = 64;
+
 /// All points in an order in which near ones share blocks: halves along the line between two points far apart, again
 /// and again.
 pub fn arranged(points: &Points, monitor: &dyn Monitor) -> Result<Vec<u32>> {
@@ -18,10 +21,10 @@ pub fn arranged(points: &Points, monitor: &dyn Monitor) -> Result<Vec<u32>> {
 }
 
 fn arrange(points: &Points, ids: &mut [u32], monitor: &dyn Monitor) -> Result<()> {
-    let blocks = ids.len().div_ceil(BLOCK);
-    if blocks < 2 {
+    if ids.len() <= AROUND {
         return Ok(());
     }
+    let blocks = ids.len().div_ceil(BLOCK);
     let q = points.dim();
     let (mut ends, mut row) = ([vec![0.0; q], vec![0.0; q]], vec![0.0; q]);
     let mut farthest = ids[0];
@@ -49,10 +52,14 @@ fn arrange(points: &Points, ids: &mut [u32], monitor: &dyn Monitor) -> Result<()
         points.copy_row(id as usize, &mut row);
         along.push((row.iter().zip(&ends[1]).zip(&line).map(|((v, o), l)| (v - o) * l).sum(), id));
     }
-    let middle = blocks.div_ceil(2) * BLOCK;
+    let middle = if blocks > 1 { blocks.div_ceil(2) * BLOCK } else { ids.len() / 2 };
     along.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ids.iter_mut().zip(&along).for_each(|(id, &(_, along))| *id = along);
     let (left, right) = ids.split_at_mut(middle);
+    if blocks == 1 {
+        arrange(points, left, monitor)?;
+        return arrange(points, right, monitor);
+    }
     let (left, right) = rayon::join(|| arrange(points, left, monitor), || arrange(points, right, monitor));
     left.and(right)
 }
