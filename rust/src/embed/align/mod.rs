@@ -247,7 +247,7 @@ impl Connection {
     pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let mut f = self.f(turns, monitor)?;
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
-        let (strangers, mut turned) = (self.strangers(), Vec::new());
+        let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
         for done in 0..SWEEPS {
             monitor.progress(STAGE, done, SWEEPS);
             let mut gain = 0.0;
@@ -264,11 +264,14 @@ impl Connection {
     }
 
     /// Points that have neighbours, in groups without any two neighbours: each goes into the first that has room for it.
-    fn strangers(&self) -> Vec<Vec<u32>> {
+    fn strangers(&self, monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
         let mut groups: Vec<Vec<u32>> = Vec::new();
         let mut group_of = vec![usize::MAX; self.graph.len()];
         let mut taken = Vec::new();
         for i in (0..self.graph.len()).filter(|&i| !self.graph.of(i).is_empty()) {
+            if i % SITES == 0 {
+                monitor.check()?;
+            }
             taken.clear();
             taken.resize(groups.len() + 1, false);
             for edge in self.edges(i) {
@@ -283,7 +286,7 @@ impl Connection {
             groups[group].push(i as u32);
             group_of[i] = group;
         }
-        groups
+        Ok(groups)
     }
 
     /// Turns the frames of points that are not neighbours of each other; returns how much lower f is.

@@ -66,7 +66,7 @@ fn introduce(
     monitor: &dyn Monitor,
 ) -> Result<()> {
     let (n, width) = (lists.len(), lists.width());
-    let reversed = Reversed::of(listed, width, round);
+    let reversed = Reversed::of(listed, width, round, monitor)?;
     (0..n.div_ceil(CHUNK)).into_par_iter().try_for_each_init(
         || (Tile::default(), Vec::new(), Vec::new()),
         |(tile, guests, later), chunk| {

@@ -128,7 +128,6 @@ fn split(
     if ids.len() <= most {
         return Ok(());
     }
-    monitor.check()?;
     let mut rng = stream(seed, "leaves", node);
     let mut drawn = || {
         let mut row = vec![0.0; rows.telling()];
@@ -136,7 +135,7 @@ fn split(
         row
     };
     let line: Vec<f32> = drawn().iter().zip(drawn()).map(|(a, b)| a - b).collect();
-    halve(rows, ids, &line);
+    halve(rows, ids, &line, monitor)?;
     let all = ids.len();
     let (left, right) = ids.split_at_mut(all / 2);
     let mut left = || split(rows, left, most, seed, 2 * node + 1, monitor);
@@ -146,16 +145,21 @@ fn split(
 }
 
 /// Puts the half that is lower along a line first.
-fn halve(rows: &Rows, ids: &mut [u32], line: &[f32]) {
+fn halve(rows: &Rows, ids: &mut [u32], line: &[f32], monitor: &dyn Monitor) -> Result<()> {
     let mut along = vec![(0.0, 0); ids.len()];
-    let fill = |(ids, along): (&[u32], &mut [_])| Arch::new().dispatch(Along { rows, ids, line, along });
+    let fill = |(ids, along): (&[u32], &mut [_])| {
+        monitor.check()?;
+        Arch::new().dispatch(Along { rows, ids, line, along });
+        Ok(())
+    };
     if ids.len() < ALONE {
-        fill((ids, &mut along));
+        fill((ids, &mut along))?;
     } else {
-        ids.par_chunks(ALONE / 4).zip(along.par_chunks_mut(ALONE / 4)).for_each(fill);
+        ids.par_chunks(ALONE / 4).zip(along.par_chunks_mut(ALONE / 4)).try_for_each(fill)?;
     }
     along.select_nth_unstable_by(ids.len() / 2, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ids.iter_mut().zip(&along).for_each(|(id, &(_, along))| *id = along);
+    Ok(())
 }
 
 /// How far along a line each point is.

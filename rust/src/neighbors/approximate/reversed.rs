@@ -3,9 +3,14 @@
 use rayon::prelude::*;
 
 use super::descent::NOBODY;
+use crate::error::Result;
+use crate::monitor::Monitor;
 
 /// How many to whom a place is new are kept, at most, and of those to whom it is old.
 const MOST: usize = 8;
+
+/// Lists read between two looks at the monitor.
+const LOOK: usize = 1 << 14;
 
 /// Some of those that list a place: the first in an order drawn at random.
 pub struct Reversed {
@@ -14,12 +19,15 @@ pub struct Reversed {
 
 impl Reversed {
     /// Every thread reads all lists, but writes for places of its own: nobody waits.
-    pub fn of(listed: &[u32], width: usize, round: u32) -> Self {
+    pub fn of(listed: &[u32], width: usize, round: u32, monitor: &dyn Monitor) -> Result<Self> {
         let n = listed.len() / width;
         let mut places = vec![[[NOBODY; MOST]; 2]; n];
         let share = n.div_ceil(rayon::current_num_threads());
-        places.par_chunks_mut(share).enumerate().for_each(|(s, own)| {
+        places.par_chunks_mut(share).enumerate().try_for_each(|(s, own)| {
             for (from, row) in listed.chunks_exact(width).enumerate() {
+                if from % LOOK == 0 {
+                    monitor.check()?;
+                }
                 for &entry in row {
                     // nobody is beyond all places
                     let at = ((entry >> 1) as usize).wrapping_sub(s * share);
@@ -28,8 +36,9 @@ impl Reversed {
                     }
                 }
             }
-        });
-        Reversed { places }
+            Ok(())
+        })?;
+        Ok(Reversed { places })
     }
 
     /// Those to whom a place is new, or old, and nobody where there are fewer.
