@@ -190,7 +190,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
             fill_rows(&mut flat, place, STAGE, monitor, Gram::default, |gram, i, chart| {
                 let next = (i + 1).min(graph.len() - 1);
                 members(graph, next, true).for_each(|p| self.points.soon(p));
-                gram.chart(self.points, members(graph, i, true), d, chart);
+                gram.chart(self.points, i, members(graph, i, true), d, chart);
             })?;
         }
         Ok(Form::Charts { place, flat })
@@ -324,25 +324,25 @@ impl<'a, 'p> Atlas<'a, 'p> {
         widen(&local, &tangent, self.n_components, basis);
     }
 
-    /// P_i'P_c of two kept charts, column after column, exactly: for P = X'W with W = T (T'T)^-1, from products of
-    /// points. Nothing in other forms. Cost: O(k^2 q).
-    pub fn agreement_of_points(&self, i: usize, c: usize, gram: &mut Gram, out: &mut [f64]) {
+    /// P_i'P_c of kept charts for every c of `others`, column after column, exactly: for P = X'W with W = T (T'T)^-1, from
+    /// the coordinates of all their points along P_i. Nothing in other forms. Cost: O(m q d) for m points together.
+    pub fn agreements_of_points(&self, i: usize, others: &[u32], gram: &mut Gram, out: &mut [f64]) {
         let Form::Charts { place, flat } = &*self.form else { return out.fill(0.0) };
         let d = self.n_components;
         let of = |i: usize| members(self.neighborhoods, i, true);
-        of(i).chain(of(c)).for_each(|p| self.points.soon(p));
         let weights = |i: usize| regression(&flat[i * place..][..of(i).len() * d], d);
-        let (own, theirs) = (weights(i), weights(c));
-        let products = gram.across(self.points, of(i), of(c));
+        let mut points: Vec<u32> = others.iter().flat_map(|&c| of(c as usize)).map(|p| p as u32).collect();
+        points.sort_unstable();
+        points.dedup();
+        let along = gram.along(self.points, i, of(i), &weights(i), points.iter().map(|&p| p as usize));
         out.fill(0.0);
-        let mut side = vec![0.0; d];
-        for (x, products) in own.chunks_exact(d).zip(products.chunks_exact(of(c).len())) {
-            side.fill(0.0);
-            for (y, product) in theirs.chunks_exact(d).zip(products) {
-                side.iter_mut().zip(y).for_each(|(s, y)| *s += product * y);
-            }
-            for (column, s) in out.chunks_exact_mut(d).zip(&side) {
-                column.iter_mut().zip(x).for_each(|(o, x)| *o += x * s);
+        for (&c, out) in others.iter().zip(out.chunks_exact_mut(d * d)) {
+            for (p, weights) in of(c as usize).zip(weights(c as usize).chunks_exact(d)) {
+                let Ok(at) = points.binary_search(&(p as u32)) else { continue };
+                let along = &along[at * d..][..d];
+                for (column, weight) in out.chunks_exact_mut(d).zip(weights) {
+                    column.iter_mut().zip(along).for_each(|(o, along)| *o += along * weight);
+                }
             }
         }
     }
@@ -454,7 +454,9 @@ fn inverse_diagonal(scatter: &[f64], d: usize) -> Option<Vec<f64>> {
 fn inverse_scatter(chart: &[f64], d: usize) -> Vec<f64> {
     let mut scatter = vec![0.0; d * d];
     for t in chart.chunks_exact(d) {
-        (0..d * d).for_each(|ab| scatter[ab] += t[ab / d] * t[ab % d]);
+        for (row, a) in scatter.chunks_exact_mut(d).zip(t) {
+            row.iter_mut().zip(t).for_each(|(s, b)| *s += a * b);
+        }
     }
     if let Some(inverse) = inverse_diagonal(&scatter, d) {
         return inverse;

@@ -1,5 +1,5 @@
-//! Charts of wide data from the products of the points of a neighbourhood: nothing of the size of the data is
-//! decomposed.
+//! Charts of wide data from the products of the points of a neighbourhood, and points along their directions: nothing of
+//! the size of the data is decomposed.
 //!
 //! Directions shorter than 1e-8 of the longest drown in roundings here (1e-4 in single precision, whose products are
 //! single too). That is no loss for a chart that is laid against others; measures, which look for the smallest
@@ -33,10 +33,11 @@ pub struct Gram {
 }
 
 impl Gram {
-    /// Writes the chart of the points `members` to `chart`, point after point. Cost: O(m^2 q + m^3) for m points.
+    /// Writes the chart of the points `members`, which are taken about one of them, to `chart`, point after point. Cost: O(m^2 q + m^3) for m points.
     pub fn chart(
         &mut self,
         points: &Points,
+        origin: usize,
         members: impl ExactSizeIterator<Item = usize>,
         d: usize,
         chart: &mut [f64],
@@ -44,8 +45,8 @@ impl Gram {
         let m = members.len();
         let products = first(&mut self.products, m * m);
         match points.values() {
-            Values::F32(view) => self.single[0].load(view, members).square(products),
-            Values::F64(view) => self.double[0].load(view, members).square(products),
+            Values::F32(view) => self.single[0].load(view, origin, members).square(products),
+            Values::F64(view) => self.double[0].load(view, origin, members).square(products),
         }
         center(products, m);
         let values = first(&mut self.values, m);
@@ -57,23 +58,28 @@ impl Gram {
         }
     }
 
-    /// The products of the points of two neighbourhoods, each about its first point: row after row of the first.
-    pub fn across(
+    /// The points `others` about the point `origin`, along d directions: each a sum of the points `own` about the same,
+    /// as `weights` has it for each of them. Row after row. Cost: O(m q d) for m points.
+    pub fn along(
         &mut self,
         points: &Points,
+        origin: usize,
         own: impl ExactSizeIterator<Item = usize>,
-        theirs: impl ExactSizeIterator<Item = usize>,
+        weights: &[f64],
+        others: impl ExactSizeIterator<Item = usize>,
     ) -> &[f64] {
-        let size = own.len() * theirs.len();
-        let products = first(&mut self.products, size);
+        let d = weights.len() / own.len();
+        let products = first(&mut self.products, others.len() * d);
         match points.values() {
             Values::F32(view) => {
                 let [a, b] = &mut self.single;
-                a.load(view, own).times(b.load(view, theirs), products);
+                b.combine(a.load(view, origin, own), weights, d);
+                a.load(view, origin, others).times(b, products);
             }
             Values::F64(view) => {
                 let [a, b] = &mut self.double;
-                a.load(view, own).times(b.load(view, theirs), products);
+                b.combine(a.load(view, origin, own), weights, d);
+                a.load(view, origin, others).times(b, products);
             }
         }
         products
@@ -81,11 +87,23 @@ impl Gram {
 }
 
 /// A coordinate that can be multiplied in lanes.
-trait Factor: Coordinate + AddAssign + Mul<Output = Self> + Sub<Output = Self> {}
+trait Factor: Coordinate + AddAssign + Mul<Output = Self> + Sub<Output = Self> {
+    fn rounded(v: f64) -> Self;
+}
 
-impl<T: Coordinate + AddAssign + Mul<Output = T> + Sub<Output = T>> Factor for T {}
+impl Factor for f32 {
+    fn rounded(v: f64) -> f32 {
+        v as f32
+    }
+}
 
-/// Points about the first of them, one a row, padded with zeros.
+impl Factor for f64 {
+    fn rounded(v: f64) -> f64 {
+        v
+    }
+}
+
+/// Points about some point, one a row, padded with zeros; or directions.
 #[derive(Debug, Default)]
 struct Rows<T> {
     count: usize,
@@ -94,12 +112,16 @@ struct Rows<T> {
 }
 
 impl<T: Factor> Rows<T> {
-    fn load(&mut self, view: ArrayView2<T>, members: impl ExactSizeIterator<Item = usize>) -> &Self {
-        (self.count, self.width) = (members.len(), view.ncols().next_multiple_of(LANES));
-        self.flat.resize(self.count.next_multiple_of(SIDE) * self.width, T::default());
-        let mut origin = None;
+    fn load(
+        &mut self,
+        view: ArrayView2<T>,
+        origin: usize,
+        members: impl ExactSizeIterator<Item = usize>,
+    ) -> &Self {
+        self.shape(members.len(), view.ncols().next_multiple_of(LANES));
+        let own = view.row(origin);
         for (row, i) in self.flat.chunks_exact_mut(self.width).zip(members) {
-            let (point, own) = (view.row(i), view.row(*origin.get_or_insert(i)));
+            let point = view.row(i);
             match (point.as_slice(), own.as_slice()) {
                 (Some(point), Some(own)) => {
                     row.iter_mut().zip(point.iter().zip(own)).for_each(|(r, (&p, &o))| *r = p - o);
@@ -110,12 +132,47 @@ impl<T: Factor> Rows<T> {
         self
     }
 
+    fn shape(&mut self, count: usize, width: usize) {
+        (self.count, self.width) = (count, width);
+        self.flat.resize(count.next_multiple_of(SIDE) * width, T::default());
+    }
+
+    /// The `d` sums of `rows` that `weights` wants.
+    fn combine(&mut self, rows: &Self, weights: &[f64], d: usize) {
+        self.shape(d, rows.width);
+        Arch::new().dispatch(Combine { rows, weights, sums: self });
+    }
+
     fn square(&self, products: &mut [f64]) {
         Arch::new().dispatch(Multiply { a: self, b: self, half: true, products });
     }
 
     fn times(&self, other: &Self, products: &mut [f64]) {
         Arch::new().dispatch(Multiply { a: self, b: other, half: false, products });
+    }
+}
+
+/// Sums of rows.
+struct Combine<'a, T> {
+    rows: &'a Rows<T>,
+    weights: &'a [f64],
+    sums: &'a mut Rows<T>,
+}
+
+impl<T: Factor> WithSimd for Combine<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Combine { rows, weights, sums } = self;
+        let (d, width) = (sums.count, sums.width);
+        for (a, sum) in sums.flat.chunks_exact_mut(width).take(d).enumerate() {
+            sum.fill(T::default());
+            for (row, weights) in rows.flat.chunks_exact(width).zip(weights.chunks_exact(d)) {
+                let weight = T::rounded(weights[a]);
+                sum.iter_mut().zip(row).for_each(|(sum, &v)| *sum += weight * v);
+            }
+        }
     }
 }
 

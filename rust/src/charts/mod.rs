@@ -18,5 +18,6 @@ pub use gram::Gram;
 pub use local::{LANES, Local};
 pub use net::{Mean, Net, tangent_scale};
 pub use procrustes::Alignment;
+pub(crate) use procrustes::{across, residual};
 pub use tangent::{Charts, Tangent, charts};
 pub(crate) use tangent::{check_components, check_lengths, members};

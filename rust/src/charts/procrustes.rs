@@ -22,26 +22,37 @@ impl Alignment {
     #[inline(always)]
     pub fn fit(&mut self, x: &[f64], q: usize, y: &[f64], d: usize, padded: usize) {
         let product = first(&mut self.product, q * d);
-        for b in 0..d {
-            for a in 0..q {
-                product[b * q + a] = dot(column(x, padded, a), column(y, padded, b));
-            }
-        }
+        across(x, q, y, d, padded, product);
         let destroyed = first(&mut self.destroyed, q * d);
         destroyed.copy_from_slice(product);
         let frame = first(&mut self.frame, q * d);
         self.singular_sum = polar(destroyed, q, d, frame, &mut self.scratch);
     }
 
-    /// |X - scale Y A'|^2, the residual itself: |X|^2 + |Y|^2 - 2 sum(s) cancels below 1e-16 of |X|^2.
+    /// |X - scale Y A'|^2.
     #[inline(always)]
     pub fn residual(&self, x: &[f64], q: usize, y: &[f64], d: usize, padded: usize, scale: f64) -> f64 {
-        let frame = &self.frame[..q * d];
-        let mut residual = 0.0;
-        for a in 0..q {
-            let x = column(x, padded, a);
-            residual += distance2_to_combination(x, y, d, |b| scale * frame[b * q + a]);
-        }
-        residual
+        residual(&self.frame[..q * d], x, q, y, d, padded, scale)
     }
+}
+
+/// X'Y, q x d, column after column.
+#[inline(always)]
+pub fn across(x: &[f64], q: usize, y: &[f64], d: usize, padded: usize, product: &mut [f64]) {
+    for b in 0..d {
+        for a in 0..q {
+            product[b * q + a] = dot(column(x, padded, a), column(y, padded, b));
+        }
+    }
+}
+
+/// |X - scale Y A'|^2, the residual itself: |X|^2 + |Y|^2 - 2 sum(s) cancels below 1e-16 of |X|^2.
+#[inline(always)]
+pub fn residual(frame: &[f64], x: &[f64], q: usize, y: &[f64], d: usize, padded: usize, scale: f64) -> f64 {
+    let mut residual = 0.0;
+    for a in 0..q {
+        let x = column(x, padded, a);
+        residual += distance2_to_combination(x, y, d, |b| scale * frame[b * q + a]);
+    }
+    residual
 }

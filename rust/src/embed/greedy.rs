@@ -460,7 +460,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     fn compare_charts(&mut self, j: u32, parent: u32) -> (Vec<f64>, Vec<f64>) {
         let size = self.atlas.n_components().pow(2);
         let mut agreement = vec![0.0; size];
-        self.atlas.agreement_of_points(j as usize, parent as usize, &mut self.gram, &mut agreement);
+        self.atlas.agreements_of_points(j as usize, &[parent], &mut self.gram, &mut agreement);
         self.atlas.read(j as usize, &mut self.coordinates);
         (agreement, self.turns[parent as usize * size..][..size].to_vec())
     }

@@ -232,23 +232,35 @@ impl Multigrid {
             1 => self.cycle_sized::<1>(rhs, out),
             2 => self.cycle_sized::<2>(rhs, out),
             3 => self.cycle_sized::<3>(rhs, out),
-            _ => (0..d).step_by(3).for_each(|first| match d - first {
-                1 => self.cycle_some::<1>(rhs, d, first, out),
-                2 => self.cycle_some::<2>(rhs, d, first, out),
-                _ => self.cycle_some::<3>(rhs, d, first, out),
-            }),
+            4 => self.cycle_sized::<4>(rhs, out),
+            8 => self.cycle_sized::<8>(rhs, out),
+            _ => self.cycle_in_parts(rhs, d, out),
         }
         Ok(())
     }
 
-    /// The columns from `first` on.
-    fn cycle_some<const D: usize>(&self, rhs: &[f64], d: usize, first: usize, out: &mut [f64]) {
+    fn cycle_in_parts(&self, rhs: &[f64], d: usize, out: &mut [f64]) {
+        let mut first = 0;
+        while first < d {
+            first += match d - first {
+                1 => self.cycle_some::<1>(rhs, d, first, out),
+                2 => self.cycle_some::<2>(rhs, d, first, out),
+                3 => self.cycle_some::<3>(rhs, d, first, out),
+                4..8 => self.cycle_some::<4>(rhs, d, first, out),
+                _ => self.cycle_some::<8>(rhs, d, first, out),
+            };
+        }
+    }
+
+    /// Some columns from `first` on; returns how many.
+    fn cycle_some<const D: usize>(&self, rhs: &[f64], d: usize, first: usize, out: &mut [f64]) -> usize {
         let part: Vec<f64> =
             rhs.chunks_exact(d).flat_map(|row| row[first..first + D].iter().copied()).collect();
         let mut found = vec![0.0; part.len()];
         self.cycle_sized::<D>(&part, &mut found);
         let rows = out.chunks_exact_mut(d).zip(found.chunks_exact(D));
         rows.for_each(|(row, found)| row[first..first + D].copy_from_slice(found));
+        D
     }
 
     fn cycle_sized<const D: usize>(&self, rhs: &[f64], out: &mut [f64]) {

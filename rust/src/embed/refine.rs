@@ -5,12 +5,13 @@
 //! sum of w_i H_i. Whoever solves the system decides how exactly: from the present embedding every step of conjugate
 //! gradients lowers R(Y | A), and new frames lower it again. Cost of each: O(n k q d) and O(n k d).
 
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use super::Multigrid;
-use crate::charts::{Alignment, Local, check_components, check_lengths, members};
+use crate::charts::{Local, across, check_components, check_lengths, members, residual};
 use crate::error::{Error, Result};
-use crate::linalg::{combine, first};
+use crate::linalg::{combine, first, polars};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::{fill_rows, map_points};
@@ -20,6 +21,9 @@ const STAGE: &str = "frames";
 
 /// Neighbourhoods handled at once.
 pub(super) const CHUNK: usize = 512;
+
+/// Neighbourhoods of which frames are found at the same time.
+const TOGETHER: usize = 8;
 
 /// Below this a squared size is as good as none: sums of reciprocals could overflow.
 const VANISHING: f64 = 1e-290;
@@ -161,14 +165,14 @@ impl Refiner {
             let (left, right) = ("Y", "the embedding that is refined");
             return Err(Error::DimensionMismatch { left, left_dim: y.dim(), right, right_dim: d });
         }
-        let mut targets = vec![0.0; (neighborhoods.indices().len() + n) * d];
+        let (mut targets, arch) = (vec![0.0; (neighborhoods.indices().len() + n) * d], Arch::new());
         let chunks = split(&mut targets, neighborhoods, d);
         let sums: Result<Vec<f64>> = chunks
             .into_par_iter()
             .enumerate()
             .map(|(c, chunk)| {
                 monitor.check()?;
-                Ok(self.lay_out(x, y, neighborhoods, c * CHUNK, chunk))
+                Ok(arch.dispatch(LayOut { refiner: self, x, y, neighborhoods, start: c * CHUNK, out: chunk }))
             })
             .collect();
         let objective = sums?.iter().sum::<f64>() / n as f64;
@@ -194,37 +198,6 @@ impl Refiner {
         }
         let (left, right) = ("the tangents", "the embedding that is refined");
         Err(Error::DimensionMismatch { left, left_dim: d, right, right_dim: self.n_components })
-    }
-
-    /// w_i H X_i A_i for the neighbourhoods from `start` on; the sum of w_i G.
-    fn lay_out(
-        &self,
-        x: &Points,
-        y: &Points,
-        neighborhoods: &Neighborhoods,
-        start: usize,
-        mut out: &mut [f64],
-    ) -> f64 {
-        let d = self.n_components;
-        let (mut left, mut right, mut alignment) = (Local::default(), Local::default(), Alignment::default());
-        let mut turned = Vec::new();
-        let (mut i, mut objective) = (start, 0.0);
-        while !out.is_empty() {
-            self.load(x, neighborhoods, i, &mut left);
-            match d {
-                2 => right.load(y, members(neighborhoods, i, true), 2),
-                _ => right.load(y, members(neighborhoods, i, true), d),
-            }
-            let rows;
-            (rows, out) = std::mem::take(&mut out).split_at_mut(left.size * d);
-            objective += match (left.dim, d) {
-                (3, 2) => place(&left, &right, 3, 2, self.weights[i], &mut alignment, &mut turned, rows),
-                (q, 2) => place(&left, &right, q, 2, self.weights[i], &mut alignment, &mut turned, rows),
-                (q, d) => place(&left, &right, q, d, self.weights[i], &mut alignment, &mut turned, rows),
-            };
-            i += 1;
-        }
-        objective
     }
 
     /// For every point the sum of its targets, in its own neighbourhood and in those that list it.
@@ -298,44 +271,105 @@ impl Refiner {
     }
 
     fn apply_columns(&self, neighborhoods: &Neighborhoods, y: &[f64], d: usize, out: &mut [f64]) {
+        let add = |sum: &mut [f64], row: &[f64]| sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
         let mut means = vec![0.0; y.len()];
-        means.par_chunks_mut(d).enumerate().for_each(|(i, mean)| {
-            for p in members(neighborhoods, i, true) {
-                mean.iter_mut().zip(&y[p * d..]).for_each(|(m, v)| *m += v);
-            }
+        means.par_chunks_mut(d).enumerate().with_min_len(CHUNK).for_each(|(i, mean)| {
+            members(neighborhoods, i, true).for_each(|p| add(mean, &y[p * d..]));
             let share = self.weights[i] / (neighborhoods.of(i).len() + 1) as f64;
             mean.iter_mut().for_each(|m| *m *= share);
         });
-        out.par_chunks_mut(d).enumerate().for_each(|(p, row)| {
-            for (b, v) in row.iter_mut().enumerate() {
-                let others = self.reversed.of(p).iter().map(|&i| means[i as usize * d + b]);
-                *v = self.held[p] * y[p * d + b] - (means[p * d + b] + others.sum::<f64>());
-            }
+        out.par_chunks_mut(d).enumerate().with_min_len(CHUNK).for_each(|(p, row)| {
+            row.copy_from_slice(&means[p * d..][..d]);
+            self.reversed.of(p).iter().for_each(|&i| add(row, &means[i as usize * d..]));
+            row.iter_mut().zip(&y[p * d..]).for_each(|(sum, v)| *sum = self.held[p] * v - *sum);
         });
     }
 }
 
-/// The frame of one neighbourhood: w H X A to `rows`, point after point, and w G.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)] // sizes that the compiler knows, and places that are reused
-fn place(
-    x: &Local,
-    y: &Local,
-    q: usize,
-    d: usize,
-    weight: f64,
-    alignment: &mut Alignment,
-    turned: &mut Vec<f64>,
-    rows: &mut [f64],
-) -> f64 {
-    let padded = x.padded;
-    alignment.fit(&x.x, q, &y.x, d, padded);
-    let turned = first(turned, padded);
-    for b in 0..d {
-        combine(&x.x, q, |a| alignment.frame[b * q + a], turned);
-        (0..x.size).for_each(|p| rows[p * d + b] = weight * turned[p]);
+/// Writes w_i H X_i A_i of the neighbourhoods from `start` on to `out`; returns the sum of w_i G.
+struct LayOut<'a, 'x, 'y> {
+    refiner: &'a Refiner,
+    x: &'a Points<'x>,
+    y: &'a Points<'y>,
+    neighborhoods: &'a Neighborhoods<'a>,
+    start: usize,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for LayOut<'_, '_, '_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let LayOut { refiner, x, y, neighborhoods, start, mut out } = self;
+        let (d, end) = (refiner.n_components, x.len().min(start + CHUNK));
+        let (mut pairs, mut workspace, mut objective) =
+            (<[Pair; TOGETHER]>::default(), Workspace::default(), 0.0);
+        for start in (start..end).step_by(TOGETHER) {
+            let pairs = &mut pairs[..TOGETHER.min(end - start)];
+            for (i, pair) in (start..).zip(&mut *pairs) {
+                pair.weight = refiner.weights[i];
+                refiner.load(x, neighborhoods, i, &mut pair.x);
+                match d {
+                    2 => pair.y.load(y, members(neighborhoods, i, true), 2),
+                    d => pair.y.load(y, members(neighborhoods, i, true), d),
+                }
+            }
+            for pairs in pairs.chunk_by(|one, two| one.x.dim == two.x.dim) {
+                let rows;
+                (rows, out) = out.split_at_mut(pairs.iter().map(|pair| pair.x.size).sum::<usize>() * d);
+                objective += match (pairs[0].x.dim, d) {
+                    (3, 2) => workspace.place(pairs, 3, 2, rows),
+                    (q, 2) => workspace.place(pairs, q, 2, rows),
+                    (q, d) => workspace.place(pairs, q, d, rows),
+                };
+            }
+        }
+        objective
     }
-    weight * alignment.residual(&x.x, q, &y.x, d, padded, 1.0)
+}
+
+/// A neighbourhood in the data and in the embedding.
+#[derive(Default)]
+struct Pair {
+    x: Local,
+    y: Local,
+    weight: f64,
+}
+
+/// The frames of some neighbourhoods, found together; reused.
+#[derive(Default)]
+struct Workspace {
+    products: Vec<f64>,
+    frames: Vec<f64>,
+    sums: Vec<f64>,
+    turned: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl Workspace {
+    /// w H X A of every neighbourhood to `rows`, point after point; returns the sum of w G.
+    #[inline(always)]
+    fn place(&mut self, pairs: &[Pair], q: usize, d: usize, mut rows: &mut [f64]) -> f64 {
+        let size = q * d;
+        let (products, frames) =
+            (first(&mut self.products, pairs.len() * size), first(&mut self.frames, pairs.len() * size));
+        for (Pair { x, y, .. }, product) in pairs.iter().zip(products.chunks_exact_mut(size)) {
+            across(&x.x, q, &y.x, d, x.padded, product);
+        }
+        polars(products, q, d, frames, first(&mut self.sums, pairs.len()), &mut self.scratch);
+        let mut objective = 0.0;
+        for (Pair { x, y, weight }, frame) in pairs.iter().zip(frames.chunks_exact(size)) {
+            let (own, turned) =
+                (rows.split_off_mut(..x.size * d).unwrap_or_default(), first(&mut self.turned, x.padded));
+            for (b, axis) in frame.chunks_exact(q).enumerate() {
+                combine(&x.x, q, |a| axis[a], turned);
+                (0..x.size).for_each(|p| own[p * d + b] = weight * turned[p]);
+            }
+            objective += weight * residual(frame, &x.x, q, &y.x, d, x.padded, 1.0);
+        }
+        objective
+    }
 }
 
 /// The median of sizes, which one point far away does not change as it would the mean.

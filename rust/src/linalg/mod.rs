@@ -19,7 +19,7 @@ pub use determinant::determinant_sign;
 pub use eigen::symmetric_eigen;
 pub(crate) use orthogonal::complete;
 pub use orthogonal::{Singular, orthogonal_factor};
-pub use polar::polar;
+pub use polar::{polar, polars};
 pub(crate) use singular::orthogonalize;
 pub use singular::singular_values;
 

@@ -1,4 +1,6 @@
-//! The orthogonal factor of a matrix, when its singular values are not wanted one by one.
+//! Orthogonal factors of matrices, several at once, when their singular values are not wanted one by one.
+
+use pulp::{Arch, Simd, WithSimd};
 
 use super::columns::dot;
 use super::{first, largest, orthogonal_factor};
@@ -21,6 +23,9 @@ const SINGULAR: f64 = 1e-12;
 /// Columns that have lost this share of their length to those before may be no direction of their own.
 const DEPENDENT: f64 = 1e-12;
 
+/// Pivots stay on the diagonal unless another entry is so much larger: exchanges take longer than the digit they save.
+const PREFERRED: f64 = 4.0;
+
 /// Writes to `a` the q x d matrix with orthonormal columns that maximises trace(A'Z), and returns that maximum, the sum
 /// of the singular values of Z. `z` is destroyed; d <= q.
 ///
@@ -37,110 +42,256 @@ const DEPENDENT: f64 = 1e-12;
 /// ```
 #[inline(always)]
 pub fn polar(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec<f64>) -> f64 {
-    let scale = largest(z);
-    if d > SMALL && d <= LARGEST && scale > 0.0 {
-        a.iter_mut().zip(&*z).for_each(|(a, z)| *a = z / scale);
-        let done = if q == d { iterate(a, d, first(scratch, d * d)) } else { tall(a, q, d, scratch) };
-        if done {
-            return dot(a, z);
-        }
-    }
-    orthogonal_factor(z, q, d, a, scratch).sum
+    let mut sum = 0.0;
+    polars(z, q, d, a, std::slice::from_mut(&mut sum), scratch);
+    sum
 }
 
-/// Z = Q R has the factor Q polar(R).
+/// The same for as many matrices as there are `sums`, one after the other in `z` and `a`. As many as a vector has places
+/// take hardly longer than one, and each has the bits that it has alone.
 #[inline(always)]
-fn tall(z: &mut [f64], q: usize, d: usize, scratch: &mut Vec<f64>) -> bool {
-    let (r, rest) = first(scratch, 2 * d * d + q * d).split_at_mut(d * d);
-    let (inverse, columns) = rest.split_at_mut(d * d);
-    if !orthonormalize(z, q, d, r) || !iterate(r, d, inverse) {
-        return false;
+pub fn polars(z: &mut [f64], q: usize, d: usize, a: &mut [f64], sums: &mut [f64], scratch: &mut Vec<f64>) {
+    sums.fill(f64::NAN);
+    if d > SMALL && d <= LARGEST {
+        Arch::new().dispatch(Newton { z, q, d, a, sums, scratch });
     }
-    columns.copy_from_slice(z);
-    z.fill(0.0);
-    for (to, turn) in z.chunks_exact_mut(q).zip(r.chunks_exact(d)) {
-        for (column, by) in columns.chunks_exact(q).zip(turn) {
-            to.iter_mut().zip(column).for_each(|(to, v)| *to += by * v);
+    for ((z, a), sum) in z.chunks_exact_mut(q * d).zip(a.chunks_exact_mut(q * d)).zip(sums) {
+        if sum.is_nan() {
+            *sum = orthogonal_factor(z, q, d, a, scratch).sum;
         }
     }
-    true
 }
 
-/// Z = Q R by Gram-Schmidt, twice: Z becomes Q; returns whether its columns are independent.
-#[inline(always)]
-fn orthonormalize(z: &mut [f64], q: usize, d: usize, r: &mut [f64]) -> bool {
-    r.fill(0.0);
-    for j in 0..d {
-        let (known, rest) = z.split_at_mut(j * q);
-        let (own, r) = (&mut rest[..q], &mut r[j * d..][..d]);
-        let before = dot(own, own);
-        for (c, column) in known.chunks_exact(q).enumerate().chain(known.chunks_exact(q).enumerate()) {
-            let along = dot(column, own);
-            own.iter_mut().zip(column).for_each(|(v, u)| *v -= along * u);
-            r[c] += along;
-        }
-        r[j] = dot(own, own).sqrt();
-        if r[j] <= DEPENDENT * before.sqrt() {
-            return false;
-        }
-        own.iter_mut().for_each(|v| *v /= r[j]);
-    }
-    true
+/// Writes orthogonal factors, and sums of singular values of those that were found.
+struct Newton<'a> {
+    z: &'a [f64],
+    q: usize,
+    d: usize,
+    a: &'a mut [f64],
+    sums: &'a mut [f64],
+    scratch: &'a mut Vec<f64>,
 }
 
-/// Replaces a square matrix by its orthogonal factor; returns whether that was found.
-#[inline(always)]
-fn iterate(x: &mut [f64], d: usize, inverse: &mut [f64]) -> bool {
-    for _ in 0..STEPS {
-        inverse.copy_from_slice(x);
-        if !invert(inverse, d) {
-            return false;
-        }
-        let c = (dot(inverse, inverse) / dot(x, x)).sqrt().sqrt();
-        let (half, other) = (c / 2.0, 0.5 / c);
-        let mut moved = 0.0f64;
-        for j in 0..d {
-            for i in 0..d {
-                let next = half * x[j * d + i] + other * inverse[i * d + j];
-                moved = moved.max((next - x[j * d + i]).abs());
-                x[j * d + i] = next;
+impl WithSimd for Newton<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Newton { z, q, d, a, sums, scratch } = self;
+        let (size, square, many) = (q * d, d * d, S::F64_LANES);
+        let scratch = first(scratch, (2 * size + 2 * square + LARGEST) * many);
+        let each = z.chunks(many * size).zip(a.chunks_mut(many * size)).zip(sums.chunks_mut(many));
+        for ((z, a), sums) in each {
+            lay_side_by_side(z, q, many, &mut scratch[..size * many]);
+            let (x, rest) = S::as_mut_simd_f64s(scratch).0.split_at_mut(size);
+            let (exchanged, rest) = rest.split_at_mut(LARGEST);
+            let (inverse, rest) = rest.split_at_mut(square);
+            let mut beside =
+                Beside { simd, d, found: simd.equal_f64s(simd.splat_f64s(0.0), simd.splat_f64s(0.0)) };
+            if q == d {
+                beside.iterate(x, inverse, exchanged);
+            } else {
+                let (r, columns) = rest.split_at_mut(square);
+                beside.orthonormalize(x, q, r);
+                beside.iterate(r, inverse, exchanged);
+                beside.turn(x, q, r, &mut columns[..size]);
+            }
+            exchanged[0] = simd.select_f64s(beside.found, simd.splat_f64s(1.0), simd.splat_f64s(0.0));
+            let (x, rest) = scratch.split_at(size * many);
+            for (l, (a, sum)) in a.chunks_exact_mut(size).zip(sums).enumerate() {
+                let z = &z[l * size..][..size];
+                if rest[l] > 0.0 && largest(z) > 0.0 {
+                    a.iter_mut().zip(x.chunks_exact(many)).for_each(|(a, x)| *a = x[l]);
+                    *sum = dot(a, z);
+                }
             }
         }
-        if moved < NEAR {
-            return true;
-        }
     }
-    false
 }
 
-/// Replaces a matrix by its inverse, by eliminations with exchanged rows; returns whether there is one. A matrix and
-/// its transpose have inverses that are transposes: it does not matter that this reads rows where columns lie.
+/// Lays matrices side by side, entry by entry, each divided by its largest; what is missing or zero is the identity.
 #[inline(always)]
-fn invert(m: &mut [f64], d: usize) -> bool {
-    let negligible = SINGULAR * largest(m);
-    let (mut exchanged, mut row) = ([0; LARGEST], [0.0; LARGEST]);
-    let row = &mut row[..d];
-    for p in 0..d {
-        let size = |row: usize| m[row * d + p].abs();
-        let pivot = (p + 1..d).fold(p, |best, row| if size(row) > size(best) { row } else { best });
-        if size(pivot) <= negligible {
-            return false;
-        }
-        exchanged[p] = pivot;
-        (0..d).for_each(|column| m.swap(pivot * d + column, p * d + column));
-        let by = 1.0 / m[p * d + p];
-        m[p * d + p] = 1.0;
-        m[p * d..][..d].iter_mut().zip(&mut *row).for_each(|(v, row)| {
-            *v *= by;
-            *row = *v;
-        });
-        for (_, values) in m.chunks_exact_mut(d).enumerate().filter(|&(other, _)| other != p) {
-            let by = std::mem::take(&mut values[p]);
-            values.iter_mut().zip(&*row).for_each(|(v, row)| *v -= by * row);
+fn lay_side_by_side(z: &[f64], q: usize, many: usize, x: &mut [f64]) {
+    let size = x.len() / many;
+    for l in 0..many {
+        let z = z.get(l * size..(l + 1) * size).unwrap_or_default();
+        let scale = largest(z);
+        for (k, x) in x.chunks_exact_mut(many).enumerate() {
+            x[l] = if scale > 0.0 { z[k] / scale } else { f64::from(u8::from(k % (q + 1) == 0)) };
         }
     }
-    for p in (0..d).rev() {
-        m.chunks_exact_mut(d).for_each(|row| row.swap(p, exchanged[p]));
+}
+
+/// Matrices beside each other, with d columns; every vector has one entry of each of them.
+struct Beside<S: Simd> {
+    simd: S,
+    d: usize,
+    /// Those of which the factor is found, as far as is known.
+    found: S::m64s,
+}
+
+impl<S: Simd> Beside<S> {
+    /// Z = Q R by Gram-Schmidt, twice: Z becomes Q, unless its columns are dependent.
+    #[inline(always)]
+    fn orthonormalize(&mut self, z: &mut [S::f64s], q: usize, r: &mut [S::f64s]) {
+        let (simd, d) = (self.simd, self.d);
+        r.fill(simd.splat_f64s(0.0));
+        for j in 0..d {
+            let (known, rest) = z.split_at_mut(j * q);
+            let (own, r) = (&mut rest[..q], &mut r[j * d..][..d]);
+            let before = self.product(own, own);
+            for (c, column) in known.chunks_exact(q).enumerate().chain(known.chunks_exact(q).enumerate()) {
+                let along = self.product(column, own);
+                for (v, u) in own.iter_mut().zip(column) {
+                    *v = simd.sub_f64s(*v, simd.mul_f64s(along, *u));
+                }
+                r[c] = simd.add_f64s(r[c], along);
+            }
+            let left = self.product(own, own);
+            let least = simd.mul_f64s(simd.splat_f64s(DEPENDENT * DEPENDENT), before);
+            self.found = simd.and_m64s(self.found, simd.greater_than_f64s(left, least));
+            r[j] = simd.sqrt_f64s(left);
+            own.iter_mut().for_each(|v| *v = simd.div_f64s(*v, r[j]));
+        }
     }
-    true
+
+    /// A = Q polar(R).
+    #[inline(always)]
+    fn turn(&self, x: &mut [S::f64s], q: usize, r: &[S::f64s], columns: &mut [S::f64s]) {
+        let simd = self.simd;
+        columns.copy_from_slice(x);
+        for (to, turn) in x.chunks_exact_mut(q).zip(r.chunks_exact(self.d)) {
+            to.fill(simd.splat_f64s(0.0));
+            for (column, by) in columns.chunks_exact(q).zip(turn) {
+                for (to, v) in to.iter_mut().zip(column) {
+                    *to = simd.add_f64s(*to, simd.mul_f64s(*by, *v));
+                }
+            }
+        }
+    }
+
+    /// Replaces square matrices by their orthogonal factors, if they have an inverse.
+    #[inline(always)]
+    fn iterate(&mut self, x: &mut [S::f64s], inverse: &mut [S::f64s], exchanged: &mut [S::f64s]) {
+        let (simd, d) = (self.simd, self.d);
+        let mut moving = self.found;
+        for _ in 0..STEPS {
+            inverse.copy_from_slice(x);
+            let singular = simd.and_m64s(self.invert(inverse, exchanged), moving);
+            self.found = simd.and_m64s(self.found, simd.not_m64s(singular));
+            moving = simd.and_m64s(self.found, moving);
+            let c2 = simd.sqrt_f64s(simd.div_f64s(self.product(inverse, inverse), self.product(x, x)));
+            let c = simd.sqrt_f64s(c2);
+            let (half, other) =
+                (simd.mul_f64s(simd.splat_f64s(0.5), c), simd.div_f64s(simd.splat_f64s(0.5), c));
+            let mut moved = simd.splat_f64s(0.0);
+            for (j, row) in x.chunks_exact_mut(d).enumerate() {
+                for (now, inverse) in row.iter_mut().zip(inverse.chunks_exact(d)) {
+                    let next = simd.add_f64s(simd.mul_f64s(half, *now), simd.mul_f64s(other, inverse[j]));
+                    moved = simd.max_f64s(moved, simd.abs_f64s(simd.sub_f64s(next, *now)));
+                    *now = simd.select_f64s(moving, next, *now); // the bits do not depend on the others
+                }
+            }
+            moving = simd.and_m64s(moving, simd.greater_than_f64s(moved, simd.splat_f64s(NEAR)));
+            if !self.any(moving) {
+                return;
+            }
+        }
+        self.found = simd.and_m64s(self.found, simd.not_m64s(moving));
+    }
+
+    /// Replaces matrices by their inverses, by eliminations with exchanged rows; says which have none. A matrix and its
+    /// transpose have inverses that are transposes: it does not matter that this reads rows where columns lie.
+    #[inline(always)]
+    fn invert(&self, m: &mut [S::f64s], exchanged: &mut [S::f64s]) -> S::m64s {
+        let (simd, d) = (self.simd, self.d);
+        let size = |v: S::f64s| simd.abs_f64s(v);
+        let most = m.iter().fold(simd.splat_f64s(0.0), |most, &v| simd.max_f64s(most, size(v)));
+        let negligible = simd.mul_f64s(simd.splat_f64s(SINGULAR), most);
+        let mut smallest = most;
+        for p in 0..d {
+            exchanged[p] = self.pivots(m, p);
+            let (rows, below) = m[p * d..].split_at_mut(d);
+            for (other, row) in (p + 1..d).zip(below.chunks_exact_mut(d)) {
+                let chosen = simd.equal_f64s(exchanged[p], simd.splat_f64s(other as f64));
+                if self.any(chosen) {
+                    rows.iter_mut().zip(row).for_each(|(a, b)| self.exchange(chosen, a, b));
+                }
+            }
+            smallest = simd.min_f64s(smallest, size(m[p * d + p]));
+            self.eliminate(m, p);
+        }
+        for p in (0..d).rev() {
+            for other in p + 1..d {
+                let chosen = simd.equal_f64s(exchanged[p], simd.splat_f64s(other as f64));
+                if self.any(chosen) {
+                    for row in m.chunks_exact_mut(d) {
+                        let (left, right) = row.split_at_mut(other);
+                        self.exchange(chosen, &mut left[p], &mut right[0]);
+                    }
+                }
+            }
+        }
+        simd.not_m64s(simd.greater_than_f64s(smallest, negligible))
+    }
+
+    /// The row that each matrix has its p-th pivot in.
+    #[inline(always)]
+    fn pivots(&self, m: &[S::f64s], p: usize) -> S::f64s {
+        let (simd, d) = (self.simd, self.d);
+        let mut row = simd.splat_f64s(p as f64);
+        let mut most = simd.mul_f64s(simd.splat_f64s(PREFERRED), simd.abs_f64s(m[p * d + p]));
+        for (other, values) in m.chunks_exact(d).enumerate().skip(p + 1) {
+            let size = simd.abs_f64s(values[p]);
+            let larger = simd.greater_than_f64s(size, most);
+            row = simd.select_f64s(larger, simd.splat_f64s(other as f64), row);
+            most = simd.select_f64s(larger, size, most);
+        }
+        row
+    }
+
+    /// One step of Gauss and Jordan, with the pivot at (p, p).
+    #[inline(always)]
+    fn eliminate(&self, m: &mut [S::f64s], p: usize) {
+        let (simd, d) = (self.simd, self.d);
+        let (above, rest) = m.split_at_mut(p * d);
+        let (row, below) = rest.split_at_mut(d);
+        let by = simd.div_f64s(simd.splat_f64s(1.0), row[p]);
+        row[p] = simd.splat_f64s(1.0);
+        row.iter_mut().for_each(|v| *v = simd.mul_f64s(*v, by));
+        for values in above.chunks_exact_mut(d).chain(below.chunks_exact_mut(d)) {
+            let by = std::mem::replace(&mut values[p], simd.splat_f64s(0.0));
+            for (v, row) in values.iter_mut().zip(&*row) {
+                *v = simd.sub_f64s(*v, simd.mul_f64s(by, *row));
+            }
+        }
+    }
+
+    /// Exchanges an entry with another in the matrices `chosen`.
+    #[inline(always)]
+    fn exchange(&self, chosen: S::m64s, a: &mut S::f64s, b: &mut S::f64s) {
+        let (one, two) = (*a, *b);
+        *a = self.simd.select_f64s(chosen, two, one);
+        *b = self.simd.select_f64s(chosen, one, two);
+    }
+
+    #[inline(always)]
+    fn any(&self, mask: S::m64s) -> bool {
+        self.simd.first_true_m64s(mask) < S::F64_LANES
+    }
+
+    /// The sums of products of entries; four chains of sums do not wait for each other.
+    #[inline(always)]
+    fn product(&self, a: &[S::f64s], b: &[S::f64s]) -> S::f64s {
+        let simd = self.simd;
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+        let mut sums = [simd.splat_f64s(0.0); 4];
+        for (a, b) in a.iter().zip(b) {
+            (0..4).for_each(|c| sums[c] = simd.add_f64s(sums[c], simd.mul_f64s(a[c], b[c])));
+        }
+        for (a, b) in a_rest.iter().zip(b_rest) {
+            sums[0] = simd.add_f64s(sums[0], simd.mul_f64s(*a, *b));
+        }
+        simd.add_f64s(simd.add_f64s(sums[0], sums[1]), simd.add_f64s(sums[2], sums[3]))
+    }
 }

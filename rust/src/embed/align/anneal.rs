@@ -482,7 +482,7 @@ impl Connection {
 
     fn turn_cluster(&self, members: &[u32], labels: &[u32], turns: &mut [f64], scratch: &mut Scratch) -> f64 {
         let (d, size) = (self.n_components, self.n_components * self.n_components);
-        let Scratch { carried, product: want, polar: turn, spare } = scratch;
+        let Scratch { carried, product: want, polar: turn, spare, .. } = scratch;
         [&mut *carried, &mut *want, &mut *turn].into_iter().for_each(|matrix| matrix.resize(size, 0.0));
         want.fill(0.0);
         for &i in members {

@@ -7,16 +7,16 @@
 mod anneal;
 mod sides;
 mod spectral;
+mod sweep;
 mod tree;
 
 use std::ops::Range;
 
-use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use crate::charts::{Atlas, Gram, Tangents};
 use crate::error::{Error, Result};
-use crate::linalg::{dot, first, polar};
+use crate::linalg::{dot, first, polars};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
@@ -30,16 +30,6 @@ const STAGE: &str = "alignment";
 
 /// Two frames are aligned when tr(A_i'A_j) is at least this share of what the best rotation would give: within 30 degrees.
 const ALIGNED: f64 = 0.866;
-
-/// Sweeps end when one lowers f by less than this share of it, or after so many.
-const SETTLED: f64 = 1e-4;
-const SWEEPS: usize = 200;
-
-/// Or when what one gains is rounding, as a share of what f could be: flat data have nothing to settle.
-const ROUNDING: f64 = 1e-14;
-
-/// Frames turned by one thread at a time.
-const TOGETHER: usize = 128;
 
 /// Sites between two looks at the monitor.
 const SITES: usize = 4096;
@@ -76,11 +66,14 @@ impl Connection {
         let d = atlas.n_components();
         let (graph, counts) = atlas.neighborhoods().mutual();
         let mut products = vec![0.0; graph.indices().len() * d * d];
-        fill_edges(&graph, &mut products, d * d, monitor, Gram::default, |gram, i, edge, product| {
-            let j = graph.indices()[edge] as usize;
-            match atlas.tangents() {
-                Tangents::Charted => atlas.agreement_of_points(i, j, gram, product),
-                Tangents::Known | Tangents::None => atlas.agreement(i, j, product),
+        let charted = atlas.tangents() == Tangents::Charted;
+        fill_points(&graph, &mut products, d * d, monitor, Gram::default, |gram, i, edges, products| {
+            let others = &graph.indices()[edges];
+            if charted {
+                return atlas.agreements_of_points(i, others, gram, products);
+            }
+            for (&j, product) in others.iter().zip(products.chunks_exact_mut(d * d)) {
+                atlas.agreement(i, j as usize, product);
             }
         })?;
         let terms: u64 = counts.iter().map(|&count| u64::from(count)).sum();
@@ -103,7 +96,8 @@ impl Connection {
             });
         }
         let mut scratch = Scratch::default();
-        let most = products.chunks_exact(size).map(|product| scratch.nuclear_norm(product, d)).sum();
+        scratch.factors(products.chunks_exact(size), d);
+        let most = scratch.sums.iter().sum();
         Ok(Connection { n_components: d, counts: vec![1; edges], graph, products, most })
     }
 
@@ -136,32 +130,6 @@ impl Connection {
         self.graph.indices()[edge] as usize
     }
 
-    /// Writes the sum over the terms of eq. 9 at i of P_i'P_j O_j to `out`: what the neighbours want of O_i.
-    #[inline(always)]
-    pub fn pull(&self, i: usize, turns: &[f64], out: &mut [f64]) {
-        match self.n_components {
-            2 => self.pull_sized(i, turns, 2, out),
-            3 => self.pull_sized(i, turns, 3, out),
-            d => self.pull_sized(i, turns, d, out),
-        }
-    }
-
-    #[inline(always)]
-    fn pull_sized(&self, i: usize, turns: &[f64], d: usize, out: &mut [f64]) {
-        let out = &mut out[..d * d];
-        out.fill(0.0);
-        for edge in self.edges(i) {
-            let (turn, count) = (&turns[self.end(edge) * d * d..][..d * d], f64::from(self.counts[edge]));
-            let product = &self.products[edge * d * d..][..d * d];
-            for b in 0..d {
-                for e in 0..d {
-                    let share = count * turn[b * d + e];
-                    (0..d).for_each(|a| out[b * d + a] += product[e * d + a] * share);
-                }
-            }
-        }
-    }
-
     /// f of eq. 9. Cost: O(n k d^3), as for all below.
     pub fn f(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<f64> {
         let size = self.n_components * self.n_components;
@@ -172,14 +140,17 @@ impl Connection {
         Ok((self.most - shares.iter().sum::<f64>()).max(0.0))
     }
 
-    /// Whether the frames of `i` and `j` are as close as a rotation can bring them.
-    fn is_aligned(&self, i: usize, edge: usize, turns: &[f64], scratch: &mut Scratch) -> bool {
-        let (j, product) = (self.end(edge), self.product(edge));
-        let size = product.len();
-        let (own, theirs) = (&turns[i * size..][..size], &turns[j * size..][..size]);
-        multiply(product, theirs, self.n_components, first(&mut scratch.carried, size));
-        let most = scratch.nuclear_norm(product, self.n_components);
-        dot(own, &scratch.carried[..size]) >= ALIGNED * most
+    /// Of some edges of `i` those whose frames are as close as a rotation can bring them.
+    #[inline(always)]
+    fn keep_aligned(&self, i: usize, edges: &mut Vec<usize>, turns: &[f64], scratch: &mut Scratch) {
+        let (d, size) = (self.n_components, self.n_components * self.n_components);
+        scratch.factors(edges.iter().map(|&edge| self.product(edge)), d);
+        let (mut most, own) = (scratch.sums.iter(), &turns[i * size..][..size]);
+        edges.retain(|&edge| {
+            let theirs = &turns[self.end(edge) * size..][..size];
+            multiply(self.product(edge), theirs, d, first(&mut scratch.carried, size));
+            most.next().is_some_and(|most| dot(own, &scratch.carried[..size]) >= ALIGNED * most)
+        });
     }
 
     /// The largest set of points that aligned neighbours connect, marked.
@@ -193,7 +164,8 @@ impl Connection {
     fn clusters(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<usize>)> {
         let n = self.graph.len();
         let (mut label, mut count) = (vec![u32::MAX; n], 0);
-        let (mut queue, mut sizes, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let (mut queue, mut sizes, mut edges) = (Vec::new(), Vec::new(), Vec::new());
+        let mut scratch = Scratch::default();
         for start in 0..n {
             if label[start] != u32::MAX {
                 continue;
@@ -206,12 +178,12 @@ impl Connection {
                 if size % SITES == 0 {
                     monitor.check()?;
                 }
-                for edge in self.edges(i as usize) {
-                    let j = self.end(edge);
-                    if label[j] == u32::MAX && self.is_aligned(i as usize, edge, turns, &mut scratch) {
-                        label[j] = count;
-                        queue.push(j as u32);
-                    }
+                edges.clear();
+                edges.extend(self.edges(i as usize).filter(|&edge| label[self.end(edge)] == u32::MAX));
+                self.keep_aligned(i as usize, &mut edges, turns, &mut scratch);
+                for &edge in &edges {
+                    label[self.end(edge)] = count;
+                    queue.push(self.end(edge) as u32);
                 }
             }
             sizes.push(size);
@@ -241,129 +213,9 @@ impl Connection {
         Ok(Aligned { turns, f, aligned, trace })
     }
 
-    /// Turns one frame after the other to where its neighbours want it, until f stops falling; returns f after each
-    /// sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours. Those
-    /// that are not neighbours of each other are turned at the same time.
-    pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
-        let mut f = self.f(turns, monitor)?;
-        let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
-        let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
-        for done in 0..SWEEPS {
-            monitor.progress(STAGE, done, SWEEPS);
-            let mut gain = 0.0;
-            for some in &strangers {
-                gain += self.turn(some, turns, &mut turned, monitor)?;
-            }
-            f = (f - gain).max(0.0);
-            trace.push(f);
-            if gain <= rounding.max(SETTLED * f) {
-                break;
-            }
-        }
-        Ok(trace)
-    }
-
-    /// Points that have neighbours, in groups without any two neighbours: each goes into the first that has room for it.
-    fn strangers(&self, monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
-        let mut groups: Vec<Vec<u32>> = Vec::new();
-        let mut group_of = vec![usize::MAX; self.graph.len()];
-        let mut taken = Vec::new();
-        for i in (0..self.graph.len()).filter(|&i| !self.graph.of(i).is_empty()) {
-            if i % SITES == 0 {
-                monitor.check()?;
-            }
-            taken.clear();
-            taken.resize(groups.len() + 1, false);
-            for edge in self.edges(i) {
-                if let Some(taken) = taken.get_mut(group_of[self.end(edge)]) {
-                    *taken = true;
-                }
-            }
-            let group = taken.iter().position(|&taken| !taken).unwrap_or(groups.len());
-            if group == groups.len() {
-                groups.push(Vec::new());
-            }
-            groups[group].push(i as u32);
-            group_of[i] = group;
-        }
-        Ok(groups)
-    }
-
-    /// Turns the frames of points that are not neighbours of each other; returns how much lower f is.
-    fn turn(
-        &self,
-        points: &[u32],
-        turns: &mut [f64],
-        turned: &mut Vec<f64>,
-        monitor: &dyn Monitor,
-    ) -> Result<f64> {
-        let size = self.n_components * self.n_components;
-        let turned = first(turned, points.len() * (size + 1));
-        let (arch, turns_now) = (Arch::new(), &*turns);
-        let batches = turned.par_chunks_mut(TOGETHER * (size + 1)).zip(points.par_chunks(TOGETHER));
-        batches.try_for_each_init(
-            || (vec![0.0; size], Vec::new()),
-            |(pull, scratch), (turned, points)| {
-                monitor.check()?;
-                let connection = self;
-                arch.dispatch(Turn { connection, points, turns: turns_now, turned, pull, scratch });
-                Ok(())
-            },
-        )?;
-        let mut gain = 0.0;
-        for (&i, turned) in points.iter().zip(turned.chunks_exact(size + 1)) {
-            turns[i as usize * size..][..size].copy_from_slice(&turned[..size]);
-            gain += turned[size];
-        }
-        Ok(gain)
-    }
-
     /// Refuses frames of another number of points.
     pub(super) fn check_turns(&self, turns: &[f64]) -> Result<()> {
         check_turns(turns, self.graph.len(), self.n_components)
-    }
-}
-
-/// Frames as the neighbours of some points want them, each followed by how much lower f is with it.
-struct Turn<'a> {
-    connection: &'a Connection,
-    points: &'a [u32],
-    turns: &'a [f64],
-    turned: &'a mut [f64],
-    pull: &'a mut [f64],
-    scratch: &'a mut Vec<f64>,
-}
-
-impl NullaryFnOnce for Turn<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        // known sizes take a third less time
-        match self.connection.n_components {
-            2 => self.with_size(2),
-            3 => self.with_size(3),
-            4 => self.with_size(4),
-            5 => self.with_size(5),
-            6 => self.with_size(6),
-            8 => self.with_size(8),
-            10 => self.with_size(10),
-            d => self.with_size(d),
-        }
-    }
-}
-
-impl Turn<'_> {
-    #[inline(always)]
-    fn with_size(self, d: usize) {
-        let Turn { connection, points, turns, turned, pull, scratch } = self;
-        for (&i, turned) in points.iter().zip(turned.chunks_exact_mut(d * d + 1)) {
-            let i = i as usize;
-            connection.pull_sized(i, turns, d, pull);
-            let before = dot(&turns[i * d * d..][..d * d], pull);
-            let (turned, gain) = turned.split_at_mut(d * d);
-            gain[0] = 2.0 * (polar(pull, d, d, turned, scratch) - before).max(0.0);
-        }
     }
 }
 
@@ -376,22 +228,26 @@ pub(super) fn check_turns(turns: &[f64], n: usize, d: usize) -> Result<()> {
     }
 }
 
-/// Reused from edge to edge.
+/// Reused from point to point.
 #[derive(Debug, Default)]
 struct Scratch {
     carried: Vec<f64>,
     product: Vec<f64>,
+    /// The orthogonal factors of products, and the sums of their singular values.
     polar: Vec<f64>,
+    sums: Vec<f64>,
     spare: Vec<f64>,
 }
 
 impl Scratch {
-    /// The sum of the singular values of a product; finds its orthogonal factor, too.
+    /// Finds the orthogonal factors of some products.
     #[inline(always)]
-    fn nuclear_norm(&mut self, product: &[f64], d: usize) -> f64 {
-        let copy = first(&mut self.product, d * d);
-        copy.copy_from_slice(product);
-        polar(copy, d, d, first(&mut self.polar, d * d), &mut self.spare)
+    fn factors<'a>(&mut self, products: impl Iterator<Item = &'a [f64]>, d: usize) {
+        self.product.clear();
+        products.for_each(|product| self.product.extend_from_slice(product));
+        self.polar.resize(self.product.len(), 0.0);
+        self.sums.resize(self.product.len() / (d * d), 0.0);
+        polars(&mut self.product, d, d, &mut self.polar, &mut self.sums, &mut self.spare);
     }
 }
 
@@ -412,22 +268,36 @@ pub(super) fn fill_edges<S, T: Send>(
     state: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize, usize, &mut [T]) + Sync,
 ) -> Result<()> {
+    fill_points(graph, values, width, monitor, state, |state, i, edges, places| {
+        edges.zip(places.chunks_exact_mut(width)).for_each(|(edge, place)| f(state, i, edge, place));
+    })
+}
+
+/// Calls `f(state, i, edges, places)` for every point, with `width` values for each of its edges, in parallel.
+pub(super) fn fill_points<S, T: Send>(
+    graph: &Neighborhoods,
+    values: &mut [T],
+    width: usize,
+    monitor: &dyn Monitor,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, Range<usize>, &mut [T]) + Sync,
+) -> Result<()> {
+    let edges = |i: usize| graph.start(i)..graph.start(i) + graph.of(i).len();
     let mut chunks = Vec::with_capacity(graph.len().div_ceil(SITES));
     let mut rest = values;
     for start in (0..graph.len()).step_by(SITES) {
         let end = (start + SITES).min(graph.len());
-        let edges = (start..end).map(|i| graph.of(i).len()).sum::<usize>();
         let chunk;
-        (chunk, rest) = rest.split_at_mut(edges * width);
+        (chunk, rest) = rest.split_at_mut((start..end).map(|i| edges(i).len()).sum::<usize>() * width);
         chunks.push((start..end, chunk));
     }
     chunks.into_par_iter().try_for_each(|(block, chunk)| {
-        let mut state = state();
-        let mut places = chunk.chunks_exact_mut(width);
+        let (mut state, mut rest) = (state(), chunk);
         for i in block {
             monitor.check()?;
-            let edges = graph.start(i)..graph.start(i) + graph.of(i).len();
-            edges.zip(&mut places).for_each(|(edge, place)| f(&mut state, i, edge, place));
+            let places;
+            (places, rest) = rest.split_at_mut(edges(i).len() * width);
+            f(&mut state, i, edges(i), places);
         }
         Ok(())
     })

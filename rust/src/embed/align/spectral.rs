@@ -4,7 +4,7 @@
 //! normalization once more, and the frames wind up.
 //! Cost: O(n k d^3) for the blocks and for rounding; whoever finds the eigenvectors chooses how.
 
-use super::{Connection, STAGE, Scratch, fill_edges};
+use super::{Connection, STAGE, Scratch, fill_points};
 use crate::error::{Error, Result};
 use crate::linalg::{first, polar};
 use crate::monitor::Monitor;
@@ -13,18 +13,14 @@ use crate::parallel::fill_rows;
 /// The block polar(P_i'P_j) for every edge, row after row; with the graph of `connection` these are a block matrix.
 pub fn blocks(connection: &Connection, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let d = connection.n_components();
-    let mut blocks = vec![0.0; connection.graph().indices().len() * d * d];
-    fill_edges(
-        connection.graph(),
-        &mut blocks,
-        d * d,
-        monitor,
-        Scratch::default,
-        |scratch, _, edge, block| {
-            scratch.nuclear_norm(connection.product(edge), d);
-            (0..d * d).for_each(|ab| block[ab] = scratch.polar[(ab % d) * d + ab / d]);
-        },
-    )?;
+    let graph = connection.graph();
+    let mut blocks = vec![0.0; graph.indices().len() * d * d];
+    fill_points(graph, &mut blocks, d * d, monitor, Scratch::default, |scratch, _, edges, blocks| {
+        scratch.factors(edges.map(|edge| connection.product(edge)), d);
+        for (block, factor) in blocks.chunks_exact_mut(d * d).zip(scratch.polar.chunks_exact(d * d)) {
+            (0..d * d).for_each(|ab| block[ab] = factor[(ab % d) * d + ab / d]);
+        }
+    })?;
     Ok(blocks)
 }
 

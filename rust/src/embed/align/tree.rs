@@ -244,7 +244,7 @@ fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor)
             for &j in forest.of(i).iter().filter(|&&j| !reached[j as usize]) {
                 let at = connection.graph().of(j as usize).binary_search(&(i as u32)).unwrap_or(0);
                 let product = connection.product(connection.edges(j as usize).start + at);
-                scratch.nuclear_norm(product, d);
+                scratch.factors(std::iter::once(product), d);
                 let own = first(&mut scratch.carried, d * d);
                 multiply(&scratch.polar, &turns[i * d * d..][..d * d], d, own);
                 turns[j as usize * d * d..][..d * d].copy_from_slice(own);
@@ -263,15 +263,15 @@ fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor)
 /// The edges whose ends are not aligned, each once: closing the loop through such an edge leaves a turn.
 pub fn open_edges(connection: &Connection, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
     connection.check_turns(turns)?;
-    let n = connection.graph().len();
-    let blocks = map_blocks(n, STAGE, monitor, |block| {
-        let (mut open, mut scratch) = (vec![], Scratch::default());
+    let blocks = map_blocks(connection.graph().len(), STAGE, monitor, |block| {
+        let (mut open, mut aligned, mut scratch) = (vec![], vec![], Scratch::default());
         for i in block {
-            for edge in connection.edges(i).filter(|&edge| connection.end(edge) > i) {
-                if !connection.is_aligned(i, edge, turns, &mut scratch) {
-                    open.push((i as u32, connection.end(edge) as u32));
-                }
-            }
+            let above = || connection.edges(i).filter(|&edge| connection.end(edge) > i);
+            aligned.clear();
+            aligned.extend(above());
+            connection.keep_aligned(i, &mut aligned, turns, &mut scratch);
+            let others = above().filter(|edge| !aligned.contains(edge));
+            open.extend(others.map(|edge| (i as u32, connection.end(edge) as u32)));
         }
         open
     })?;

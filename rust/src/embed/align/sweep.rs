@@ -1,0 +1,278 @@
+//! What neighbours want of a frame, and sweeps that turn one frame after the other there (section 4.3 at temperature 0).
+
+use branches::prefetch_read_data;
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::{Connection, SITES, STAGE};
+use crate::error::Result;
+use crate::linalg::lanes::fill;
+use crate::linalg::{dot, first, polars};
+use crate::monitor::Monitor;
+
+/// Sweeps end when one lowers f by less than this share of it, or after so many.
+const SETTLED: f64 = 1e-4;
+const SWEEPS: usize = 200;
+
+/// Or when what one gains is rounding, as a share of what f could be: flat data have nothing to settle.
+const ROUNDING: f64 = 1e-14;
+
+/// How much further than to where their neighbours want them frames are turned, as a share of the way there: neighbours
+/// will turn the same way, and far fewer sweeps are needed (successive over-relaxation).
+const FURTHER: f64 = 0.9;
+
+/// Columns of a pull that are added up side by side.
+const SIDE: usize = 5;
+
+/// Frames turned by one thread at a time.
+const TOGETHER: usize = 128;
+
+impl Connection {
+    /// Writes the sum over the terms of eq. 9 at i of P_i'P_j O_j to `out`: what the neighbours want of O_i.
+    #[inline(always)]
+    pub fn pull(&self, i: usize, turns: &[f64], out: &mut [f64]) {
+        match self.n_components {
+            1 => self.pull_sized(i, turns, 1, out),
+            2 => self.pull_sized(i, turns, 2, out),
+            3 => self.pull_sized(i, turns, 3, out),
+            d => self.pull_sized(i, turns, d, out),
+        }
+    }
+
+    /// Says that the pull at `i` will be wanted: the frames of its neighbours lie anywhere in memory.
+    #[inline(always)]
+    fn soon(&self, i: usize, turns: &[f64]) {
+        const LINE: usize = 64 / size_of::<f64>();
+        let size = self.n_components * self.n_components;
+        for &j in self.graph.of(i) {
+            let turn = &turns[j as usize * size..][..size];
+            turn.iter().step_by(LINE).for_each(|v| prefetch_read_data::<_, 0>(v));
+        }
+    }
+
+    /// The same in a dimension that callers often know when they are compiled.
+    #[inline(always)]
+    pub(super) fn pull_sized(&self, i: usize, turns: &[f64], d: usize, out: &mut [f64]) {
+        if d > 3 {
+            return Arch::new().dispatch(Pull { connection: self, i, turns, out });
+        }
+        let out = &mut out[..d * d];
+        out.fill(0.0);
+        for edge in self.edges(i) {
+            let (turn, count) = (&turns[self.end(edge) * d * d..][..d * d], f64::from(self.counts[edge]));
+            let product = &self.products[edge * d * d..][..d * d];
+            for b in 0..d {
+                for e in 0..d {
+                    let share = count * turn[b * d + e];
+                    (0..d).for_each(|a| out[b * d + a] += product[e * d + a] * share);
+                }
+            }
+        }
+    }
+
+    /// Turns one frame after the other to where its neighbours want it and beyond, until f stops falling; returns f after
+    /// each sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours, and
+    /// what lies beyond is taken only where it is no worse than what was. Those that are not neighbours of each other are
+    /// turned at the same time.
+    pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        let mut f = self.f(turns, monitor)?;
+        let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
+        let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
+        for done in 0..SWEEPS {
+            monitor.progress(STAGE, done, SWEEPS);
+            let mut gain = 0.0;
+            for some in &strangers {
+                gain += self.turn(some, done > 0, turns, &mut turned, monitor)?;
+            }
+            f = (f - gain).max(0.0);
+            trace.push(f);
+            if gain <= rounding.max(SETTLED * f) {
+                break;
+            }
+        }
+        Ok(trace)
+    }
+
+    /// Points that have neighbours, in groups without any two neighbours: each goes into the first that has room for it.
+    fn strangers(&self, monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        let mut group_of = vec![usize::MAX; self.graph.len()];
+        let mut taken = Vec::new();
+        for i in (0..self.graph.len()).filter(|&i| !self.graph.of(i).is_empty()) {
+            if i % SITES == 0 {
+                monitor.check()?;
+            }
+            taken.clear();
+            taken.resize(groups.len() + 1, false);
+            for edge in self.edges(i) {
+                if let Some(taken) = taken.get_mut(group_of[self.end(edge)]) {
+                    *taken = true;
+                }
+            }
+            let group = taken.iter().position(|&taken| !taken).unwrap_or(groups.len());
+            if group == groups.len() {
+                groups.push(Vec::new());
+            }
+            groups[group].push(i as u32);
+            group_of[i] = group;
+        }
+        Ok(groups)
+    }
+
+    /// Turns the frames of points that are not neighbours of each other; returns how much lower f is.
+    fn turn(
+        &self,
+        points: &[u32],
+        further: bool,
+        turns: &mut [f64],
+        turned: &mut Vec<f64>,
+        monitor: &dyn Monitor,
+    ) -> Result<f64> {
+        let size = self.n_components * self.n_components;
+        let turned = first(turned, points.len() * (size + 1));
+        let (arch, turns_now) = (Arch::new(), &*turns);
+        let batches = turned.par_chunks_mut(TOGETHER * (size + 1)).zip(points.par_chunks(TOGETHER));
+        batches.try_for_each_init(Workspace::default, |workspace, (turned, points)| {
+            monitor.check()?;
+            arch.dispatch(Turn { connection: self, points, further, turns: turns_now, turned, workspace });
+            Ok(())
+        })?;
+        let mut gain = 0.0;
+        for (&i, turned) in points.iter().zip(turned.chunks_exact(size + 1)) {
+            turns[i as usize * size..][..size].copy_from_slice(&turned[..size]);
+            gain += turned[size];
+        }
+        Ok(gain)
+    }
+}
+
+/// The pull at one point in more than three dimensions. Columns begin anywhere: vectors that reach into the next one are
+/// as good, what they find there is not stored.
+struct Pull<'a> {
+    connection: &'a Connection,
+    i: usize,
+    turns: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Pull<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let d = self.connection.n_components;
+        for b in (0..d).step_by(SIDE) {
+            for a in (0..d).step_by(S::F64_LANES) {
+                let sums = self.block(simd, a, b);
+                for (b, sum) in (b..d.min(b + SIDE)).zip(sums) {
+                    let column = &mut self.out[b * d..][a..d.min(a + S::F64_LANES)];
+                    simd.partial_store_f64s(column, sum);
+                }
+            }
+        }
+    }
+}
+
+impl Pull<'_> {
+    /// The entries from row `a` on of the columns from `b` on.
+    #[inline(always)]
+    fn block<S: Simd>(&self, simd: S, a: usize, b: usize) -> [S::f64s; SIDE] {
+        let Connection { n_components: d, products, counts, .. } = self.connection;
+        let (size, mut sums) = (d * d, [simd.splat_f64s(0.0); SIDE]);
+        let columns: [usize; SIDE] = fill(0, |c| (b + c).min(d - 1) * d);
+        for edge in self.connection.edges(self.i) {
+            let turn = &self.turns[self.connection.end(edge) * size..][..size];
+            let (product, count) = (&products[edge * size + a..], simd.splat_f64s(f64::from(counts[edge])));
+            for e in 0..*d {
+                let part = &product[e * d..];
+                let part = match S::as_simd_f64s(part).0.first() {
+                    Some(&part) => part,
+                    None => simd.partial_load_f64s(part),
+                };
+                let part = simd.mul_f64s(part, count); // exact: it is 1 or 2
+                for c in 0..SIDE {
+                    let share = simd.splat_f64s(turn[columns[c] + e]);
+                    sums[c] = simd.add_f64s(sums[c], simd.mul_f64s(part, share));
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// Frames as the neighbours of some points want them, each followed by how much lower f is with it.
+struct Turn<'a> {
+    connection: &'a Connection,
+    points: &'a [u32],
+    further: bool,
+    turns: &'a [f64],
+    turned: &'a mut [f64],
+    workspace: &'a mut Workspace,
+}
+
+/// Of some points one after the other; reused.
+#[derive(Default)]
+struct Workspace {
+    pulls: Vec<f64>,
+    spare: Vec<f64>,
+    frames: Vec<f64>,
+    sums: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl NullaryFnOnce for Turn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        // known sizes take a third less time
+        match self.connection.n_components {
+            2 => self.with_size(2),
+            3 => self.with_size(3),
+            d => self.with_size(d),
+        }
+    }
+}
+
+impl Turn<'_> {
+    #[inline(always)]
+    fn with_size(self, d: usize) {
+        let Turn { connection, points, further, turns, turned, workspace } = self;
+        let Workspace { pulls, spare, frames, sums, scratch } = workspace;
+        let (size, count) = (d * d, points.len());
+        let (pulls, spare) = (first(pulls, count * size), first(spare, count * size));
+        let (frames, sums) = (first(frames, count * size), first(sums, count));
+        let own = |i: u32| &turns[i as usize * size..][..size];
+        for (at, (pull, &i)) in pulls.chunks_exact_mut(size).zip(points).enumerate() {
+            points.get(at + 1).into_iter().for_each(|&next| connection.soon(next as usize, turns));
+            connection.pull_sized(i as usize, turns, d, pull);
+        }
+        spare.copy_from_slice(pulls);
+        polars(spare, d, d, frames, sums, scratch);
+        for ((turned, frame), sum) in
+            turned.chunks_exact_mut(size + 1).zip(frames.chunks_exact(size)).zip(&*sums)
+        {
+            turned[..size].copy_from_slice(frame);
+            turned[size] = *sum;
+        }
+        if further {
+            for ((beyond, best), &i) in
+                spare.chunks_exact_mut(size).zip(frames.chunks_exact(size)).zip(points)
+            {
+                let ways = best.iter().zip(own(i));
+                beyond.iter_mut().zip(ways).for_each(|(v, (to, from))| *v = to + FURTHER * (to - from));
+            }
+            polars(spare, d, d, frames, sums, scratch);
+        }
+        let each = frames.chunks_exact(size).zip(pulls.chunks_exact(size)).zip(points);
+        for (turned, ((frame, pull), &i)) in turned.chunks_exact_mut(size + 1).zip(each) {
+            let before = dot(own(i), pull);
+            let beyond = if further { dot(frame, pull) } else { f64::NEG_INFINITY };
+            if beyond >= before {
+                turned[..size].copy_from_slice(frame);
+                turned[size] = beyond;
+            }
+            turned[size] = 2.0 * (turned[size] - before).max(0.0);
+        }
+    }
+}
