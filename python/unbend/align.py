@@ -97,8 +97,9 @@ class ProcrustesAlignment(_Embedding):
         The share of the true neighbours that an approximate search shall find.
     cut : {"auto", True, False}
         Whether to cut open what cannot lie flat: a tube, a sphere, a surface with one side. "auto" cuts where
-        the embedding would lie on itself, or where a cut makes flat what is not; True wherever neighbours are
-        torn apart when the data are laid down from a central point; False never. What is flat is left whole.
+        the embedding would lie on itself, or where a cut makes flat what is not, in up to three dimensions;
+        True wherever neighbours are torn apart when the data are laid down from a central point; False
+        never. What is flat is left whole.
     partition : int, "auto" or None
         Embed in cells of about so many points, one after the other, which takes far less memory; see
         :func:`unbend.partition.embed`, which also reads files that do not fit into memory. "auto" does so

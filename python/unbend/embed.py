@@ -40,6 +40,9 @@ DISCONNECTED = ("separate", "error")
 SUSPICIOUS = 2.0
 """Above this multiple of its bound R_N is a reason to look at the overlap."""
 
+KEPT_APART = 3
+"""Up to so many dimensions parts of data that are laid down are kept off each other."""
+
 FLATTENED, MOST_TORN = 1.5, 0.25
 """A cut that is not needed to undo an overlap must bring R_N below this multiple of its bound, and touch no
 more than this share of the neighbourhoods."""
@@ -410,7 +413,7 @@ class _Embedding(_OnGraph):
             embedding = self._refined(x, embedding, self._keep_cut(None), net, watch)
         if not self._was_stopped():
             embedding = self._cut_open(x, embedding, net, watch)
-        if self.orientable_ is None and self.cut is not False:
+        if self.orientable_ is None and self._may_cut():
             self.orientable_ = True  # it lies flat
         return embedding, trace
 
@@ -483,7 +486,7 @@ class _Embedding(_OnGraph):
     ) -> tuple[Sheets | None, Opened]:
         """Return the data cut and laid flat if they cannot lie flat as they are, and by what."""
         whole = Opened(embedding, np.zeros(len(self.neighborhoods_.indices.ravel()), dtype=bool))
-        if self.cut is False:
+        if not self._may_cut():
             return None, whole
         before = faithfulness(x, embedding, neighborhoods=self.neighborhoods_, n_jobs=self.n_jobs)
         needed = self.cut is True or self._folded(before) or self._is_bent_ring(x, before)
@@ -502,6 +505,10 @@ class _Embedding(_OnGraph):
                 if closed is not None:
                     return None, closed
             return (sheets, opened) if self._better(x, opened, before, needed) else (None, whole)
+
+    def _may_cut(self) -> bool:
+        """Return whether to look for a cut: "auto" does where sheets that are laid down are kept off each other."""
+        return self.cut is True or (self.cut == "auto" and self.n_components <= KEPT_APART)
 
     def _sheets(self, x: Matrix, net: _core.Net | None, watch: Watch) -> Sheets:
         def report(step: int, steps: int) -> None:
@@ -680,8 +687,9 @@ class GreedyProcrustes(_Embedding):
         The share of the true neighbours that an approximate search shall find.
     cut : {"auto", True, False}
         Whether to cut open what cannot lie flat: a tube, a sphere, a surface with one side. "auto" cuts where
-        the embedding would lie on itself, or where a cut makes flat what is not; True wherever neighbours are
-        torn apart when the data are laid down from a central point; False never. What is flat is left whole.
+        the embedding would lie on itself, or where a cut makes flat what is not, in up to three dimensions;
+        True wherever neighbours are torn apart when the data are laid down from a central point; False
+        never. What is flat is left whole.
     disconnected : {"separate", "error"}
         What to do where the neighbourhoods fall into several components: embed each by itself and lay
         them side by side, with a :class:`DisconnectedWarning`; or raise a ValueError.

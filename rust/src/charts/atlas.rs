@@ -7,7 +7,7 @@ use super::local::Local;
 use super::net::{Mean, Net};
 use super::tangent::{Tangent, check_components, check_lengths, members};
 use crate::error::{Error, Result};
-use crate::linalg::{column, first, symmetric_eigen};
+use crate::linalg::{column, first, long_dot, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::fill_rows;
@@ -484,18 +484,6 @@ pub(super) fn widen(local: &Local, tangent: &Tangent, d: usize, basis: &mut [f64
 #[inline(always)]
 fn row_dot(a: &[f64], b: &[f64]) -> f64 {
     if a.len() > SHORT { long_dot(a, b) } else { plain_dot(a, b) }
-}
-
-/// The sum of products of long rows, in enough lanes that they do not wait for each other.
-#[inline(always)]
-fn long_dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 16;
-    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
-    for (a, b) in a_chunks.iter().zip(b_chunks) {
-        (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane]);
-    }
-    sums.iter().sum::<f64>() + plain_dot(a_rest, b_rest)
 }
 
 /// The sum of products, in order: axes of the data are few.

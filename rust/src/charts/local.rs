@@ -1,6 +1,8 @@
 //! The points of one neighbourhood, centred, in as few coordinates as hold them.
 
-use crate::linalg::{complete, dot, largest};
+use pulp::{Arch, NullaryFnOnce};
+
+use crate::linalg::{complete, dot, first, largest, long_dot};
 use crate::points::Points;
 
 /// Columns are padded with zeros to a multiple of this: centred points of zeros add nothing to any
@@ -56,19 +58,18 @@ impl Local {
         members: impl ExactSizeIterator<Item = usize>,
         q: usize,
     ) {
+        if members.len() < q {
+            self.gather_rows(points, members);
+            points.copy_row(origin, first(&mut self.row, q));
+            return Arch::new().dispatch(Reduce { local: self, at_least: 0, centred: false });
+        }
         self.gather(points, members, q);
         points.copy_row(origin, &mut self.row[..q]);
         for (a, column) in self.x.chunks_exact_mut(self.padded.max(1)).enumerate() {
             column[..self.size].iter_mut().for_each(|v| *v -= self.row[a]);
         }
-        let scale = largest(&self.x);
-        if scale > 0.0 {
-            self.x.iter_mut().for_each(|v| *v /= scale);
-        }
+        divide_by_largest(&mut self.x);
         self.norm2 = dot(&self.x, &self.x);
-        if self.size < q {
-            self.reduce(0);
-        }
     }
 
     /// The points `members`, coordinate after coordinate, padded with zeros.
@@ -100,10 +101,20 @@ impl Local {
         at_least: usize,
     ) {
         let q = points.dim();
-        self.load(points, members, q);
-        if self.size.max(at_least) < q {
-            self.reduce(at_least);
+        if members.len().max(at_least) >= q || members.len() == 0 {
+            return self.load(points, members, q);
         }
+        self.gather_rows(points, members);
+        Arch::new().dispatch(Reduce { local: self, at_least, centred: true });
+    }
+
+    /// The points `members`, one after the other, as `raw`.
+    #[inline(always)]
+    fn gather_rows(&mut self, points: &Points, members: impl ExactSizeIterator<Item = usize>) {
+        (self.size, self.dim) = (members.len(), points.dim());
+        self.padded = self.size.next_multiple_of(LANES);
+        self.raw.resize(self.size * self.dim, 0.0);
+        members.zip(self.raw.chunks_exact_mut(self.dim)).for_each(|(i, row)| points.copy_row(i, row));
     }
 
     /// Loads `size` centred points from coordinates that were kept.
@@ -133,18 +144,40 @@ impl Local {
         }
     }
 
-    /// Modified Gram-Schmidt: the coordinates of each point are its products with the basis so far.
+    /// Takes from all rows of `raw` the point in `row`.
+    #[inline(always)]
+    fn shift(&mut self) {
+        let row = &self.row[..self.dim];
+        for point in self.raw.chunks_exact_mut(self.dim) {
+            point.iter_mut().zip(row).for_each(|(v, o)| *v -= o);
+        }
+    }
+
+    /// Centres the rows of `raw`, relative to the first as in [`Local::center`].
+    #[inline(always)]
+    fn center_rows(&mut self) {
+        first(&mut self.row, self.dim).copy_from_slice(&self.raw[..self.dim]);
+        self.shift();
+        let mean = &mut self.row[..self.dim];
+        mean.fill(0.0);
+        for point in self.raw.chunks_exact(self.dim) {
+            mean.iter_mut().zip(point).for_each(|(mean, v)| *mean += v);
+        }
+        mean.iter_mut().for_each(|mean| *mean /= self.size as f64);
+        self.shift();
+    }
+
+    /// Gram-Schmidt on the rows of `raw`: the coordinates of each point are its products with the basis so far.
+    #[inline(always)]
     fn reduce(&mut self, at_least: usize) {
         let (q, padded) = (self.dim, self.padded);
         let most = self.size.max(at_least);
-        std::mem::swap(&mut self.raw, &mut self.x);
+        self.basis.clear();
         self.x.clear();
         self.x.resize(most * padded, 0.0);
-        self.coordinates.resize(most, 0.0);
         for p in 0..self.size {
-            (0..q).for_each(|a| self.row[a] = self.raw[a * padded + p]);
-            self.coordinates.fill(0.0);
-            self.add_to_basis();
+            first(&mut self.row, q).copy_from_slice(&self.raw[p * q..][..q]);
+            self.add_to_basis(most);
             (0..most).for_each(|a| self.x[a * padded + p] = self.coordinates[a]);
         }
         for known in self.basis.len() / q..at_least {
@@ -155,17 +188,21 @@ impl Local {
         self.x.truncate(self.dim * padded);
     }
 
-    /// Writes the coordinates of the point in `row`, with a new direction if it has one.
-    fn add_to_basis(&mut self) {
-        let length = dot(&self.row, &self.row).sqrt();
-        let mut rest = project(&self.basis, &mut self.row, &mut self.coordinates);
+    /// Finds the coordinates of the point in `row`, with a new direction if it has one.
+    #[inline(always)]
+    fn add_to_basis(&mut self, most: usize) {
+        let row = &mut self.row[..self.dim];
+        let (coordinates, along) = first(&mut self.coordinates, 2 * most).split_at_mut(most);
+        coordinates.fill(0.0);
+        let length = long_dot(row, row).sqrt();
+        let mut rest = project(&self.basis, row, coordinates, along);
         if rest < TWICE * length {
-            rest = project(&self.basis, &mut self.row, &mut self.coordinates);
+            rest = project(&self.basis, row, coordinates, along);
         }
         if rest > DEPENDENT * length {
-            let rank = self.basis.len() / self.row.len();
-            self.coordinates[rank] = rest;
-            self.basis.extend(self.row.iter().map(|v| v / rest));
+            let rank = self.basis.len() / row.len();
+            coordinates[rank] = rest;
+            self.basis.extend(row.iter().map(|v| v / rest));
         }
     }
 
@@ -193,12 +230,46 @@ impl Local {
     }
 }
 
-/// Takes the part of `row` in the span of `basis` out of it, adds its coordinates, and returns the length left.
-fn project(basis: &[f64], row: &mut [f64], coordinates: &mut [f64]) -> f64 {
-    for (direction, coordinate) in basis.chunks_exact(row.len()).zip(coordinates) {
-        let along = dot(direction, row);
-        *coordinate += along;
-        row.iter_mut().zip(direction).for_each(|(r, b)| *r -= along * b);
+/// Takes the part of `row` in the span of `basis` out of it, adds its coordinates, and returns the length left. All
+/// products are taken before any part is: they do not wait for each other, and whoever projects twice loses nothing.
+#[inline(always)]
+fn project(basis: &[f64], row: &mut [f64], coordinates: &mut [f64], along: &mut [f64]) -> f64 {
+    let directions = || basis.chunks_exact(row.len());
+    directions().zip(&mut *along).for_each(|(direction, along)| *along = long_dot(direction, row));
+    for ((direction, along), coordinate) in basis.chunks_exact(row.len()).zip(along).zip(coordinates) {
+        *coordinate += *along;
+        row.iter_mut().zip(direction).for_each(|(r, b)| *r -= *along * b);
     }
-    dot(row, row).sqrt()
+    long_dot(row, row).sqrt()
+}
+
+fn divide_by_largest(values: &mut [f64]) {
+    let scale = largest(values);
+    if scale > 0.0 {
+        values.iter_mut().for_each(|v| *v /= scale);
+    }
+}
+
+/// The points gathered in as few coordinates as hold them: about their mean, or about the point in `row`.
+struct Reduce<'a> {
+    local: &'a mut Local,
+    at_least: usize,
+    centred: bool,
+}
+
+impl NullaryFnOnce for Reduce<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Reduce { local, at_least, centred } = self;
+        if centred {
+            local.center_rows();
+        } else {
+            local.shift();
+            divide_by_largest(&mut local.raw);
+        }
+        local.norm2 = local.raw.chunks_exact(local.dim).map(|point| long_dot(point, point)).sum();
+        local.reduce(at_least);
+    }
 }

@@ -239,6 +239,11 @@ impl Refiner {
             1 => self.apply_sized::<1>(neighborhoods, y, out),
             2 => self.apply_sized::<2>(neighborhoods, y, out),
             3 => self.apply_sized::<3>(neighborhoods, y, out),
+            4 => self.apply_sized::<4>(neighborhoods, y, out),
+            5 => self.apply_sized::<5>(neighborhoods, y, out),
+            6 => self.apply_sized::<6>(neighborhoods, y, out),
+            8 => self.apply_sized::<8>(neighborhoods, y, out),
+            10 => self.apply_sized::<10>(neighborhoods, y, out),
             _ => self.apply_columns(neighborhoods, y, d, out),
         }
         Ok(())

@@ -25,6 +25,18 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
+/// The same for long ones, in enough lanes that sums do not wait for each other.
+#[inline(always)]
+pub fn long_dot(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 16;
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane]);
+    }
+    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).fold(0.0, |sum, (x, y)| sum + x * y)
+}
+
 /// out <- sum over j < `count` of weight(j) times column j, for columns of a multiple of four entries.
 #[inline(always)]
 pub fn combine(columns: &[f64], count: usize, weight: impl Fn(usize) -> f64, out: &mut [f64]) {

@@ -14,7 +14,7 @@ mod polar;
 mod singular;
 
 pub use cholesky::solve_positive;
-pub use columns::{column, combine, distance2_to_combination, dot};
+pub use columns::{column, combine, distance2_to_combination, dot, long_dot};
 pub use determinant::determinant_sign;
 pub use eigen::symmetric_eigen;
 pub(crate) use orthogonal::complete;

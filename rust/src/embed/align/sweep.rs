@@ -17,8 +17,9 @@ const SWEEPS: usize = 200;
 /// Or when what one gains is rounding, as a share of what f could be: flat data have nothing to settle.
 const ROUNDING: f64 = 1e-14;
 
-/// How much further than to where their neighbours want them frames are turned, as a share of the way there: neighbours
-/// will turn the same way, and far fewer sweeps are needed (successive over-relaxation).
+/// What so many sweeps do not settle is turned further than to where its neighbours want it, by this share of the way there:
+/// neighbours will turn the same way, and far fewer sweeps are needed (successive over-relaxation).
+const SLOW: usize = 3;
 const FURTHER: f64 = 0.9;
 
 /// Columns of a pull that are added up side by side.
@@ -70,10 +71,10 @@ impl Connection {
         }
     }
 
-    /// Turns one frame after the other to where its neighbours want it and beyond, until f stops falling; returns f after
-    /// each sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given neighbours, and
-    /// what lies beyond is taken only where it is no worse than what was. Those that are not neighbours of each other are
-    /// turned at the same time.
+    /// Turns one frame after the other to where its neighbours want it, in the end beyond, until f stops falling; returns
+    /// f after each sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given
+    /// neighbours, and what lies beyond is taken only where it is no worse than what was. Those that are not neighbours of
+    /// each other are turned at the same time.
     pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let mut f = self.f(turns, monitor)?;
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
@@ -82,7 +83,7 @@ impl Connection {
             monitor.progress(STAGE, done, SWEEPS);
             let mut gain = 0.0;
             for some in &strangers {
-                gain += self.turn(some, done > 0, turns, &mut turned, monitor)?;
+                gain += self.turn(some, done >= SLOW, turns, &mut turned, monitor)?;
             }
             f = (f - gain).max(0.0);
             trace.push(f);
