@@ -1,14 +1,17 @@
-//! How many moves annealing makes, and how fast frames are aligned: `cargo bench --bench align`.
+//! How many moves annealing makes, how fast frames are aligned, and how fast orthogonal factors are found:
+//! `cargo bench --bench align`.
 //!
 //! Under `cargo test --benches` criterion runs everything once, and the data are small.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use criterion::{BenchmarkId, Criterion, Throughput};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use ndarray::Array2;
 use unbend::charts::Atlas;
 use unbend::embed::align::{AnnealParams, Connection, anneal, tree};
+use unbend::linalg::{orthogonal_factor, polar, polars};
+use unbend::rng::{normal, stream};
 use unbend::synthetic::{SwissRoll, hemisphere, swiss_roll};
 use unbend::{Monitor, Points, Result, Search, Unmonitored, neighbors};
 
@@ -28,6 +31,9 @@ fn main() -> Result<()> {
     }
     moves(&mut criterion, "hemisphere, d = 2", &bowl, 2)?;
     along_tree(&mut criterion, "swiss roll, d = 2", &roll, 2)?;
+    for d in [2, 3, 4, 6, 10] {
+        factors(&mut criterion, d);
+    }
     criterion.final_summary();
     Ok(())
 }
@@ -63,6 +69,39 @@ fn along_tree(criterion: &mut Criterion, name: &str, x: &Array2<f64>, d: usize) 
     });
     group.finish();
     Ok(())
+}
+
+/// Orthogonal factors of random d x d matrices: by rotations, one at a time, and all together.
+fn factors(criterion: &mut Criterion, d: usize) {
+    let (count, size) = (size(1024, 16), d * d);
+    let mut rng = stream(0, "matrices", d as u64);
+    let matrices: Vec<f64> = (0..count * size).map(|_| normal(&mut rng)).collect();
+    let (mut a, mut sums, mut scratch) = (vec![0.0; count * size], vec![0.0; count], vec![]);
+    let mut group = criterion.benchmark_group("align/factors");
+    group.throughput(Throughput::Elements(count as u64));
+    type Find<'f> = &'f mut dyn FnMut(&mut [f64], &mut [f64], &mut Vec<f64>);
+    let mut rotations = |z: &mut [f64], a: &mut [f64], scratch: &mut Vec<f64>| {
+        let each = z.chunks_exact_mut(size).zip(a.chunks_exact_mut(size));
+        each.for_each(|(z, a)| _ = orthogonal_factor(z, d, d, a, scratch));
+    };
+    let mut alone = |z: &mut [f64], a: &mut [f64], scratch: &mut Vec<f64>| {
+        let each = z.chunks_exact_mut(size).zip(a.chunks_exact_mut(size));
+        each.for_each(|(z, a)| _ = polar(z, d, d, a, scratch));
+    };
+    let mut together =
+        |z: &mut [f64], a: &mut [f64], scratch: &mut Vec<f64>| polars(z, d, d, a, &mut sums, scratch);
+    let ways: [(&str, Find); 3] =
+        [("rotations", &mut rotations), ("alone", &mut alone), ("together", &mut together)];
+    for (name, find) in ways {
+        group.bench_function(BenchmarkId::new(name, d), |bencher| {
+            bencher.iter_batched_ref(
+                || matrices.clone(),
+                |z| find(z, &mut a, &mut scratch),
+                BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
 }
 
 /// Annealing reports once after each stage but a frozen one, and once at its end.

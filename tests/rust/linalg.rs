@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 use ndarray::Array2;
-use unbend::linalg::{Singular, dot, orthogonal_factor, polar, singular_values, symmetric_eigen};
+use unbend::linalg::{Singular, dot, orthogonal_factor, polar, polars, singular_values, symmetric_eigen};
 
 use crate::clouds::{gaussian, orthonormal};
 
@@ -152,10 +152,14 @@ fn check_polar(z: &DMatrix<f64>, what: &str) {
     let (q, d) = z.shape();
     let mut a = vec![f64::NAN; q * d];
     let sum = polar(&mut z.as_slice().to_vec(), q, d, &mut a, &mut vec![f64::NAN; 3]);
-    let (a, nuclear) = (DMatrix::from_vec(q, d, a), nalgebra_values(z).iter().sum::<f64>());
+    check_found(z, &DMatrix::from_vec(q, d, a), sum, what);
+}
+
+fn check_found(z: &DMatrix<f64>, a: &DMatrix<f64>, sum: f64, what: &str) {
+    let (q, nuclear) = (z.nrows(), nalgebra_values(z).iter().sum::<f64>());
     let trace = (a.transpose() * z).trace();
     assert!(
-        off_identity(&a) < 1e-15 * q.max(10) as f64,
+        off_identity(a) < 1e-15 * q.max(10) as f64,
         "{what}: A'A of the polar factor is {:e} off",
         off_identity(&a)
     );
@@ -186,6 +190,36 @@ fn polar_factors_of_large_matrices() {
         let turned = with_eigenvalues(&(0..d).map(|j| 0.7f64.powi(j as i32)).collect::<Vec<_>>(), 37);
         check_polar(&(dense(&orthonormal(d, d, 38)) * turned), &format!("d = {d}, graded"));
     }
+}
+
+/// Regular matrices beside those without an inverse, with tiny entries or none; in any order, any number of them.
+#[test]
+fn polar_factors_together() {
+    for (q, d) in [(2, 2), (3, 3), (4, 4), (7, 4), (6, 6), (10, 10), (13, 10), (17, 17)] {
+        let mut all: Vec<DMatrix<f64>> = (0..19).map(|seed| dense(&gaussian(q, d, seed))).collect();
+        all[3].fill(0.0);
+        all[5] *= 1e-200;
+        let copy = all[7].column(0).into_owned();
+        all[7].set_column(1, &copy);
+        all[11] = DMatrix::identity(q, d);
+        for count in [2, 7, 8, 9, 19] {
+            let (some, reversed) = (&all[..count], all[..count].iter().rev().cloned().collect::<Vec<_>>());
+            let (factors, sums) = polars_of(some);
+            for ((z, a), sum) in some.iter().zip(&factors).zip(&sums) {
+                check_found(z, a, *sum, &format!("q = {q}, d = {d}, one of {count}"));
+            }
+            let (again, sums_again) = polars_of(&reversed);
+            assert!(factors.iter().eq(again.iter().rev()) && sums.iter().eq(sums_again.iter().rev()));
+        }
+    }
+}
+
+fn polars_of(matrices: &[DMatrix<f64>]) -> (Vec<DMatrix<f64>>, Vec<f64>) {
+    let (q, d) = matrices[0].shape();
+    let mut flat: Vec<f64> = matrices.iter().flat_map(|z| z.iter().copied()).collect();
+    let (mut a, mut sums) = (vec![f64::NAN; flat.len()], vec![f64::NAN; matrices.len()]);
+    polars(&mut flat, q, d, &mut a, &mut sums, &mut vec![f64::NAN; 3]);
+    (a.chunks_exact(q * d).map(|a| DMatrix::from_column_slice(q, d, a)).collect(), sums)
 }
 
 #[test]

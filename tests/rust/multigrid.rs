@@ -141,7 +141,7 @@ fn columns_do_not_see_each_other() {
     for (name, graph) in graphs() {
         let n = graph.len();
         let multigrid = multigrid(&graph, &weights(n, 3.0, 530));
-        for d in [2, 3, 4, 5, 7] {
+        for d in [2, 3, 4, 5, 7, 8, 13] {
             let columns: Vec<Vec<f64>> = (0..d).map(|b| random(n, 531 + b as u64)).collect();
             let flat: Vec<f64> = (0..n * d).map(|at| columns[at % d][at / d]).collect();
             let found = cycle(&multigrid, &flat, d);

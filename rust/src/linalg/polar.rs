@@ -5,11 +5,14 @@ use pulp::{Arch, Simd, WithSimd};
 use super::columns::dot;
 use super::{first, largest, orthogonal_factor};
 
-/// Up to this size closed forms or few rotations are faster.
-const SMALL: usize = 3;
+/// Up to this size there are closed forms.
+const SMALL: usize = 2;
 
 /// Larger ones are left to rotations, too.
 const LARGEST: usize = 64;
+
+/// A single matrix of fewer columns is left to rotations as well.
+const ALONE: usize = 10;
 
 /// Steps after which the iteration is given up; it needs fewer than ten.
 const STEPS: usize = 24;
@@ -48,11 +51,11 @@ pub fn polar(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec
 }
 
 /// The same for as many matrices as there are `sums`, one after the other in `z` and `a`. As many as a vector has places
-/// take hardly longer than one, and each has the bits that it has alone.
+/// take hardly longer than one, and the bits of none depend on the others.
 #[inline(always)]
 pub fn polars(z: &mut [f64], q: usize, d: usize, a: &mut [f64], sums: &mut [f64], scratch: &mut Vec<f64>) {
     sums.fill(f64::NAN);
-    if d > SMALL && d <= LARGEST {
+    if d > SMALL && d <= LARGEST && (d >= ALONE || sums.len() > 1) {
         Arch::new().dispatch(Newton { z, q, d, a, sums, scratch });
     }
     for ((z, a), sum) in z.chunks_exact_mut(q * d).zip(a.chunks_exact_mut(q * d)).zip(sums) {
