@@ -93,6 +93,15 @@ def test_noise_in_the_embedding_is_taken_out():
     assert procrustes(TRUTH, found.embedding)[2] < 0.2 * procrustes(TRUTH, SHAKEN)[2]
 
 
+def test_momentum_gets_further_than_steps_begun_anew():
+    far = TRUTH * [1.0, 1.2]
+    together = refine(X, far, neighborhoods=NB, method="pointwise", max_iter=20, tol=0)
+    alone = far
+    for _ in range(20):
+        alone = refine(X, alone, neighborhoods=NB, method="pointwise", max_iter=1, tol=0).embedding
+    assert together.history[-1] < 0.9 * value(alone)
+
+
 def test_global_gets_further_than_pointwise_in_as_many_steps():
     far = TRUTH * [1.0, 1.2]
     few = {method: refine(X, far, neighborhoods=NB, method=method, max_iter=10, tol=0) for method in METHODS}

@@ -61,7 +61,7 @@ pub struct Aligned {
 }
 
 impl Connection {
-    /// Compares the tangents of all neighbours. Cost: O(n k q d^2), where only charts are kept O(n k^3 q).
+    /// Compares the tangents of all neighbours. Cost: O(n k q d^2), where only charts are kept O(n k^2 q d).
     pub fn new(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Self> {
         let d = atlas.n_components();
         let (graph, counts) = atlas.neighborhoods().mutual();
