@@ -507,7 +507,7 @@ class _Embedding(_OnGraph):
             return (sheets, opened) if self._better(x, opened, before, needed) else (None, whole)
 
     def _may_cut(self) -> bool:
-        """Return whether to look for a cut: "auto" does where sheets that are laid down are kept off each other."""
+        """Return whether to look for a cut: "auto" does where sheets laid down are kept off each other."""
         return self.cut is True or (self.cut == "auto" and self.n_components <= KEPT_APART)
 
     def _sheets(self, x: Matrix, net: _core.Net | None, watch: Watch) -> Sheets:

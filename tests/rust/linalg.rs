@@ -161,7 +161,7 @@ fn check_found(z: &DMatrix<f64>, a: &DMatrix<f64>, sum: f64, what: &str) {
     assert!(
         off_identity(a) < 1e-15 * q.max(10) as f64,
         "{what}: A'A of the polar factor is {:e} off",
-        off_identity(&a)
+        off_identity(a)
     );
     assert!((trace - nuclear).abs() <= 1e-13 * nuclear, "{what}: trace {trace:e}, not {nuclear:e}");
     assert!((sum - nuclear).abs() <= 1e-13 * nuclear, "{what}: sum {sum:e}, not {nuclear:e}");
