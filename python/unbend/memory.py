@@ -73,8 +73,9 @@ PATH_EDGES = 0.65
 LANCZOS_VECTORS, SCALED_AT_ONCE = 40, 2**23
 """What Lanczos' method keeps, and how many distances to landmarks are looked at together."""
 
-REFINE_VECTORS = 10
-"""Arrays of the embedding's shape that refinement holds: its start and its best, and the solver's own."""
+REFINE_VECTORS = 12
+"""Arrays of the embedding's shape that refinement holds: its start, its best, where the last step led, and
+the solver's own."""
 
 FAITHFULNESS_FIELDS = 8
 """Numbers of the measures for each point."""

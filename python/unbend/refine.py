@@ -215,7 +215,7 @@ class _Task:
 
     def solve_globally(self, y: Array, sides: Array, step: int, ask: Callable[[], None]) -> Array:
         """Go from `y` towards the solution of eq. 11: every step lowers R for these frames."""
-        longest = FIRST_SOLVE * GROWTH**step
+        longest = FIRST_SOLVE * GROWTH ** min(step, PLAIN_SOLVE)
         plain = longest <= PLAIN_SOLVE
         solution = solve(
             self._core,
@@ -277,7 +277,7 @@ class _Run:
     def _steps(self, solve: Callable[[Array, Array, int, Callable[[], None]], Array]) -> Status:
         """Go on in the direction of the step before, farther the longer that lowers the objective.
 
-        Nesterov's momentum (1983), begun anew where it would raise the objective.
+        Nesterov's momentum (1983), begun anew where it gains too little.
         """
         sides, value = self._task.frames(self._best)
         self._history.append(value)
@@ -287,9 +287,11 @@ class _Run:
             moved = solve(self._best, sides, step, self._ask)
             ahead = moved + run / (run + 3) * (moved - before)
             sides, reached = self._task.frames(ahead)
-            if run and not reached < value:
-                run, ahead = 0, moved
-                sides, reached = self._task.frames(ahead)
+            if run and not value - reached > self._tol * value:
+                run = 0
+                others, without = self._task.frames(moved)
+                if without < reached:
+                    ahead, sides, reached = moved, others, without
             if not reached < value:
                 return "converged"
             self._best, before, run = ahead, moved, run + 1

@@ -202,6 +202,9 @@ fn polar_factors_together() {
         let copy = all[7].column(0).into_owned();
         all[7].set_column(1, &copy);
         all[11] = DMatrix::identity(q, d);
+        for (j, mut column) in all[13].column_iter_mut().enumerate() {
+            column *= 10f64.powf(-11.0 * j as f64 / d as f64);
+        }
         for count in [2, 7, 8, 9, 19] {
             let (some, reversed) = (&all[..count], all[..count].iter().rev().cloned().collect::<Vec<_>>());
             let (factors, sums) = polars_of(some);

@@ -23,6 +23,9 @@ const NO_EXTENT: f64 = 1e-14;
 const FEW: usize = 4;
 const MOST: usize = 1 << 27;
 
+/// Charts compared with one at a time: what hubs need of memory is bounded.
+const ASKED: usize = 64;
+
 /// Rows longer than this are multiplied in lanes.
 const SHORT: usize = 8;
 
@@ -331,17 +334,21 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let d = self.n_components;
         let of = |i: usize| members(self.neighborhoods, i, true);
         let weights = |i: usize| regression(&flat[i * place..][..of(i).len() * d], d);
-        let mut points: Vec<u32> = others.iter().flat_map(|&c| of(c as usize)).map(|p| p as u32).collect();
-        points.sort_unstable();
-        points.dedup();
-        let along = gram.along(self.points, i, of(i), &weights(i), points.iter().map(|&p| p as usize));
+        gram.keep_directions(self.points, i, of(i), &weights(i));
         out.fill(0.0);
-        for (&c, out) in others.iter().zip(out.chunks_exact_mut(d * d)) {
-            for (p, weights) in of(c as usize).zip(weights(c as usize).chunks_exact(d)) {
-                let Ok(at) = points.binary_search(&(p as u32)) else { continue };
-                let along = &along[at * d..][..d];
-                for (column, weight) in out.chunks_exact_mut(d).zip(weights) {
-                    column.iter_mut().zip(along).for_each(|(o, along)| *o += along * weight);
+        for (others, out) in others.chunks(ASKED).zip(out.chunks_mut(ASKED * d * d)) {
+            let mut points: Vec<u32> =
+                others.iter().flat_map(|&c| of(c as usize)).map(|p| p as u32).collect();
+            points.sort_unstable();
+            points.dedup();
+            let along = gram.along(self.points, i, points.iter().map(|&p| p as usize));
+            for (&c, out) in others.iter().zip(out.chunks_exact_mut(d * d)) {
+                for (p, weights) in of(c as usize).zip(weights(c as usize).chunks_exact(d)) {
+                    let Ok(at) = points.binary_search(&(p as u32)) else { continue };
+                    let along = &along[at * d..][..d];
+                    for (column, weight) in out.chunks_exact_mut(d).zip(weights) {
+                        column.iter_mut().zip(along).for_each(|(o, along)| *o += along * weight);
+                    }
                 }
             }
         }

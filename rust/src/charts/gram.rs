@@ -25,8 +25,9 @@ const STRETCH: usize = 256;
 /// Reused from neighbourhood to neighbourhood.
 #[derive(Debug, Default)]
 pub struct Gram {
-    single: [Rows<f32>; 2],
-    double: [Rows<f64>; 2],
+    single: Rows<f32>,
+    double: Rows<f64>,
+    directions: Rows<f64>,
     products: Vec<f64>,
     values: Vec<f64>,
     scratch: Vec<f64>,
@@ -45,8 +46,8 @@ impl Gram {
         let m = members.len();
         let products = first(&mut self.products, m * m);
         match points.values() {
-            Values::F32(view) => self.single[0].load(view, origin, members).square(products),
-            Values::F64(view) => self.double[0].load(view, origin, members).square(products),
+            Values::F32(view) => self.single.load(view, origin, members).square(products),
+            Values::F64(view) => self.double.load(view, origin, members).square(products),
         }
         center(products, m);
         let values = first(&mut self.values, m);
@@ -58,50 +59,45 @@ impl Gram {
         }
     }
 
-    /// The points `others` about the point `origin`, along d directions: each a sum of the points `own` about the same,
-    /// as `weights` has it for each of them. Row after row. Cost: O(m q d) for m points.
-    pub fn along(
+    /// Keeps the directions that are sums of the points `own` about one of them, `weights` for each point. Cost: O(m q d)
+    /// for m points.
+    pub fn keep_directions(
         &mut self,
         points: &Points,
         origin: usize,
         own: impl ExactSizeIterator<Item = usize>,
         weights: &[f64],
+    ) {
+        let d = weights.len() / own.len();
+        match points.values() {
+            Values::F32(view) => self.double.load(view, origin, own),
+            Values::F64(view) => self.double.load(view, origin, own),
+        };
+        self.directions.combine(&self.double, weights, d);
+    }
+
+    /// The points `others` about the point `origin` along the directions kept, row after row. In double precision: what lies
+    /// close together is compared from afar. Cost: O(m q d) for m points.
+    pub fn along(
+        &mut self,
+        points: &Points,
+        origin: usize,
         others: impl ExactSizeIterator<Item = usize>,
     ) -> &[f64] {
-        let d = weights.len() / own.len();
-        let products = first(&mut self.products, others.len() * d);
+        let products = first(&mut self.products, others.len() * self.directions.count);
         match points.values() {
-            Values::F32(view) => {
-                let [a, b] = &mut self.single;
-                b.combine(a.load(view, origin, own), weights, d);
-                a.load(view, origin, others).times(b, products);
-            }
-            Values::F64(view) => {
-                let [a, b] = &mut self.double;
-                b.combine(a.load(view, origin, own), weights, d);
-                a.load(view, origin, others).times(b, products);
-            }
-        }
+            Values::F32(view) => self.double.load(view, origin, others),
+            Values::F64(view) => self.double.load(view, origin, others),
+        };
+        self.double.times(&self.directions, products);
         products
     }
 }
 
 /// A coordinate that can be multiplied in lanes.
-trait Factor: Coordinate + AddAssign + Mul<Output = Self> + Sub<Output = Self> {
-    fn rounded(v: f64) -> Self;
-}
+trait Factor: Coordinate + AddAssign + Mul<Output = Self> + Sub<Output = Self> {}
 
-impl Factor for f32 {
-    fn rounded(v: f64) -> f32 {
-        v as f32
-    }
-}
-
-impl Factor for f64 {
-    fn rounded(v: f64) -> f64 {
-        v
-    }
-}
+impl<T: Coordinate + AddAssign + Mul<Output = T> + Sub<Output = T>> Factor for T {}
 
 /// Points about some point, one a row, padded with zeros; or directions.
 #[derive(Debug, Default)]
@@ -112,9 +108,9 @@ struct Rows<T> {
 }
 
 impl<T: Factor> Rows<T> {
-    fn load(
+    fn load<U: Coordinate + Into<T>>(
         &mut self,
-        view: ArrayView2<T>,
+        view: ArrayView2<U>,
         origin: usize,
         members: impl ExactSizeIterator<Item = usize>,
     ) -> &Self {
@@ -122,11 +118,11 @@ impl<T: Factor> Rows<T> {
         let own = view.row(origin);
         for (row, i) in self.flat.chunks_exact_mut(self.width).zip(members) {
             let point = view.row(i);
+            let wide = |v: U| -> T { v.into() };
+            let less = |(r, (&p, &o)): (&mut T, (&U, &U))| *r = wide(p) - wide(o);
             match (point.as_slice(), own.as_slice()) {
-                (Some(point), Some(own)) => {
-                    row.iter_mut().zip(point.iter().zip(own)).for_each(|(r, (&p, &o))| *r = p - o);
-                }
-                _ => row.iter_mut().zip(point.iter().zip(own)).for_each(|(r, (&p, &o))| *r = p - o),
+                (Some(point), Some(own)) => row.iter_mut().zip(point.iter().zip(own)).for_each(less),
+                _ => row.iter_mut().zip(point.iter().zip(own)).for_each(less),
             }
         }
         self
@@ -135,12 +131,6 @@ impl<T: Factor> Rows<T> {
     fn shape(&mut self, count: usize, width: usize) {
         (self.count, self.width) = (count, width);
         self.flat.resize(count.next_multiple_of(SIDE) * width, T::default());
-    }
-
-    /// The `d` sums of `rows` that `weights` wants.
-    fn combine(&mut self, rows: &Self, weights: &[f64], d: usize) {
-        self.shape(d, rows.width);
-        Arch::new().dispatch(Combine { rows, weights, sums: self });
     }
 
     fn square(&self, products: &mut [f64]) {
@@ -152,14 +142,22 @@ impl<T: Factor> Rows<T> {
     }
 }
 
-/// Sums of rows.
-struct Combine<'a, T> {
-    rows: &'a Rows<T>,
-    weights: &'a [f64],
-    sums: &'a mut Rows<T>,
+impl Rows<f64> {
+    /// The `d` sums of `rows` that `weights` wants.
+    fn combine(&mut self, rows: &Self, weights: &[f64], d: usize) {
+        self.shape(d, rows.width);
+        Arch::new().dispatch(Combine { rows, weights, sums: self });
+    }
 }
 
-impl<T: Factor> WithSimd for Combine<'_, T> {
+/// Sums of rows.
+struct Combine<'a> {
+    rows: &'a Rows<f64>,
+    weights: &'a [f64],
+    sums: &'a mut Rows<f64>,
+}
+
+impl WithSimd for Combine<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -167,10 +165,9 @@ impl<T: Factor> WithSimd for Combine<'_, T> {
         let Combine { rows, weights, sums } = self;
         let (d, width) = (sums.count, sums.width);
         for (a, sum) in sums.flat.chunks_exact_mut(width).take(d).enumerate() {
-            sum.fill(T::default());
+            sum.fill(0.0);
             for (row, weights) in rows.flat.chunks_exact(width).zip(weights.chunks_exact(d)) {
-                let weight = T::rounded(weights[a]);
-                sum.iter_mut().zip(row).for_each(|(sum, &v)| *sum += weight * v);
+                sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += weights[a] * v);
             }
         }
     }

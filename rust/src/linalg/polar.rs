@@ -51,7 +51,7 @@ pub fn polar(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec
 }
 
 /// The same for as many matrices as there are `sums`, one after the other in `z` and `a`. As many as a vector has places
-/// take hardly longer than one, and the bits of none depend on the others.
+/// take hardly longer than one; of two or more the bits of none depend on the others.
 #[inline(always)]
 pub fn polars(z: &mut [f64], q: usize, d: usize, a: &mut [f64], sums: &mut [f64], scratch: &mut Vec<f64>) {
     sums.fill(f64::NAN);

@@ -79,16 +79,18 @@ impl Connection {
         let mut f = self.f(turns, monitor)?;
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
         let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
+        let mut settled = false;
         for done in 0..SWEEPS {
             monitor.progress(STAGE, done, SWEEPS);
-            let mut gain = 0.0;
+            let (further, mut gain) = (done >= SLOW && !settled, 0.0);
             for some in &strangers {
-                gain += self.turn(some, done >= SLOW, turns, &mut turned, monitor)?;
+                gain += self.turn(some, further, turns, &mut turned, monitor)?;
             }
             f = (f - gain).max(0.0);
             trace.push(f);
-            if gain <= rounding.max(SETTLED * f) {
-                break;
+            settled = gain <= rounding.max(SETTLED * f);
+            if settled && !further {
+                break; // the last sweep ends where neighbours want
             }
         }
         Ok(trace)
