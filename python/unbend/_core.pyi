@@ -64,6 +64,7 @@ __all__ = [
     "shepard",
     "skeleton",
     "spectra",
+    "spectra_of",
     "spacing",
     "spread",
     "strip",
@@ -252,6 +253,7 @@ class Paths:
     def distances_from(
         self, sources: _Indices, progress: _Progress | None = None
     ) -> npt.NDArray[np.float32]: ...
+    def to_listed(self, sources: _Indices, lists: _Indices, limits: _Array) -> _Array: ...
     def distances_to_new(self, lists: _Indices, lengths: _Array, k: int) -> _Array: ...
     def triangle(self, members: _Indices, progress: _Progress | None = None) -> Triangle: ...
 
@@ -314,6 +316,9 @@ def spectra(
     n_values: int,
     n_jobs: int,
     progress: _Progress | None = None,
+) -> _Array: ...
+def spectra_of(
+    x: _Matrix, lists: _Indices, size: int, scales: list[int], n_values: int, n_jobs: int
 ) -> _Array: ...
 def carry(
     source: _Matrix,

@@ -29,7 +29,7 @@ LARGEST, LARGEST_OF_WIDE = 1024, 256
 
 WIDE = 16
 
-FEWEST, MOST, WORK = 64, 1024, 4e9
+FEWEST, MOST, WORK = 64, 256, 4e9
 """Points looked at: as many as cost so many products."""
 
 MOST_VALUES = 32
@@ -216,9 +216,13 @@ def dimension(
     return _estimated(x, graph, np.sort(drawn).astype(np.uint32), seed, thread_count(n_jobs))
 
 
-def screes(x: Matrix, sizes: list[int], centers: Indices, n_jobs: int) -> Array:
+def screes(x: Matrix, graph: Neighborhoods, sizes: list[int], centers: Indices, n_jobs: int) -> Array:
     """Return for each number of neighbours the bound of R_N over d: (sizes, centres, dimensions)."""
-    found = _spectra(x, centers, sizes, min(x.shape[1], MOST_VALUES), n_jobs)
+    most, n_values = max(sizes), min(x.shape[1], MOST_VALUES)
+    lists = graph.indices.reshape(len(x), -1)[centers, :most]
+    members = np.column_stack([centers[:, None], lists]).astype(np.uint32)
+    flat = _core.spectra_of(x, members.ravel(), most + 1, sizes, n_values, n_jobs)
+    found = flat.reshape(len(centers), len(sizes), n_values + 1)
     total = found.sum(axis=2, keepdims=True)
     beyond = np.cumsum(found[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
     shares = np.divide(beyond, total, out=np.zeros_like(beyond), where=total > 0)
@@ -257,7 +261,7 @@ def _estimated(x: Matrix, graph: Neighborhoods, centers: Indices, seed: int, n_j
         scales=np.array(scales),
         spectra=typical[:, :-1] / np.maximum(typical[:, :1], np.finfo(float).tiny),
         n_neighbors=k,
-        scree=screes(x, [k], centers, n_jobs)[0].mean(axis=0),
+        scree=screes(x, graph, [k], centers, n_jobs)[0].mean(axis=0),
         _pairs=pairs,
     )
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,8 +39,12 @@ neighbours, or has short circuits, unless all do. The score is {symbol}, at most
 overlap, on the same neighbourhoods for all: twice the largest, or the largest without short circuits; \
 here those of k = {common}. Of the embeddings whose score is within {same:.0%} of the least, or within \
 {near:.0%} and not surely worse (95 %, at the same points), the one with the fewest neighbours is chosen, \
-by the method named first."""
+by the method named first. Embeddings that cannot be chosen by this need not be made: those in other \
+dimensions, those left out, and all that are left once the score of the choice is within {same:.0%} of the \
+lower bound, the least that there can be."""
 """How a selection is made."""
+
+STAGES = ("neighbours", "dimension", "graphs")
 
 SAME, NEAR = 0.02, 0.1
 """Scores are the same that differ by less than this share, or by less than that if a sample cannot tell."""
@@ -56,6 +61,9 @@ class Selection:
     ----------
     candidates : tuple of Candidate
         All embeddings made so far, in order.
+    left_out : tuple of (str, int, int)
+        Method, k and d of those asked for that were not made. Those of a complete sweep could not have been
+        chosen; ``select(..., exhaustive=True, resume=selection)`` makes them.
     grids : mapping of int to Grid
         For each number of neighbours what its graph is like.
     dimension : Dimension
@@ -72,6 +80,9 @@ class Selection:
         Where they were drawn from.
     complete : bool
         False if the sweep was interrupted. ``select(..., resume=selection)`` goes on.
+    timings : dict of float
+        The seconds that went into the "neighbours", the "dimension", the "graphs" and what is wrong with them,
+        the "embeddings", and their "measures".
     model : estimator or None
         The fitted estimator of the embedding chosen, with `transform` and `save`.
 
@@ -87,6 +98,7 @@ class Selection:
     """
 
     candidates: tuple[Candidate, ...] = field(repr=False)
+    left_out: tuple[Key, ...] = field(repr=False)
     grids: Mapping[int, Grid] = field(repr=False)
     dimension: Dimension
     n_points: int
@@ -96,9 +108,9 @@ class Selection:
     n_centers: int
     seed: int
     complete: bool
+    timings: Mapping[str, float] = field(repr=False)
     model: Any = field(repr=False)
     _digest: str = field(repr=False)
-    _total: int = field(repr=False)
 
     @property
     def best(self) -> Candidate:
@@ -161,6 +173,8 @@ class Selection:
             "dimension": self.dimension.to_dict(),
             "grids": [finite(grid.to_dict()) for grid in self.grids.values()],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "left_out": [list(key) for key in self.left_out],
+            "timings": dict(self.timings),
         }
 
     def to_json(self) -> str:
@@ -218,15 +232,23 @@ class Selection:
         for k in self.short_circuited:
             share = self.grids[k].short_circuits
             yield from wrapped(f"x k = {k} is too large: {share:.1%} of its neighbours are short circuits.")
+        made, total = len(self.candidates), len(self.candidates) + len(self.left_out)
         if not self.complete:
-            yield f"Interrupted: {len(self.candidates)} of {self._total} embeddings were made."
+            yield f"Interrupted: {made} of {total} embeddings were made."
+        elif made < total:
+            yield from wrapped(
+                f"{made} of {total} embeddings were made: the others could not have been chosen "
+                "(exhaustive = True makes all)."
+            )
 
     def _choice(self) -> str:
         best = self.best
         low, high = best["score"].interval
         return (
             f"Chosen: {best.method}, k = {best.n_neighbors}, d = {best.n_components}, "
-            f"score {best['score'].value:.4g}" + (f" ({low:.4g} to {high:.4g})" if high > low else "") + "."
+            f"score {best['score'].value:.4g}"
+            + (f" ({low:.4g} to {high:.4g})" if high > low else "")
+            + f", where {best['least'].value:.4g} is the least that there can be."
         )
 
 
@@ -236,6 +258,7 @@ def select(
     n_components: int | Iterable[int] | None = None,
     methods: Any = ("gp", "psa"),
     *,
+    exhaustive: bool = False,
     by: str = "r_n",
     neighborhoods: Neighborhoods | None = None,
     n_centers: int = CENTERS,
@@ -245,11 +268,12 @@ def select(
     callback: Callback | None = None,
     resume: Selection | None = None,
 ) -> Selection:
-    """Embed data for several numbers of neighbours, dimensions and methods, and choose.
+    """Choose the number of neighbours, the dimension and the method by what comes out.
 
     Neighbours are found once, for twice the largest number; smaller neighbourhoods are the beginnings of its
     lists.
-    Every embedding is measured at the same points. How the choice is made is in `Selection.rule`.
+    Every embedding is measured at the same points. How the choice is made is in `Selection.rule`. Fewer
+    neighbours are tried first, in the likeliest dimension; what cannot be chosen any more is not embedded.
 
     Ctrl-C, or a callback that returns True, ends the sweep: what has been made by then is returned, with
     `complete` False, and `resume` goes on from there. Before there is any embedding it raises.
@@ -265,6 +289,8 @@ def select(
     methods : sequence of str, or mapping of str to estimator
         "gp", "psa", "isomap", and those that normalise, which are rectified: "lle", "mlle", "ltsa", "hlle",
         "lem", "dfm". Or unfitted estimators by any names, with whatever parameters.
+    exhaustive : bool, default False
+        Whether to make all embeddings, for a table or a curve, though some cannot be chosen.
     by : {"r_n", "r_n_scaled", "r_c"}
         What the score is made of, besides overlap.
     neighborhoods : Neighborhoods, optional
@@ -317,7 +343,7 @@ def select(
     with watch.stage("graphs"):
         sweep.prepare()
     dimensions = _counts(n_components, (min(found.value, x.shape[1]),), "n_components", x.shape[1])
-    run = _Run(sweep, models, found, dimensions, watch)
+    run = _Run(sweep, models, found, dimensions, watch, exhaustive)
     if resume is not None:
         run.resume(resume)
     return run.selection(run.finish())
@@ -360,16 +386,24 @@ class _Run:
     dimension: Dimension
     dimensions: tuple[int, ...]
     watch: Watch
+    exhaustive: bool
     made: list[Candidate] = field(default_factory=list)
     held: tuple[Key, Any] | None = None
     """The model of the best."""
 
-    @property
+    @cached_property
     def tasks(self) -> list[Key]:
-        """All embeddings: those in the likeliest dimension first."""
-        likely = nearest_to(self.dimension.value, self.dimensions)
-        order = sorted(self.dimensions, key=lambda d: (d != likely, d))
-        return [(name, k, d) for d in order for k in self.sweep.sizes for name in self.models]
+        """All embeddings asked for, those that are likelier to be chosen first: see `_rank`."""
+        every = [(name, k, d) for d in self.dimensions for k in self.sweep.sizes for name in self.models]
+        return sorted(every, key=lambda task: (*self._rank(task), task[1]))
+
+    def _rank(self, task: Key) -> tuple[int, int, bool]:
+        """Return what comes first: the nearest dimension; of it what is not flagged.
+
+        The choice is among the embeddings of the first rank of which there are any.
+        """
+        _, k, d = task
+        return (*_apart(d, self.dimension.value), _is_flagged(self.sweep.grids[k]))
 
     def resume(self, before: Selection) -> None:
         """Take over what an interrupted sweep has made."""
@@ -385,7 +419,7 @@ class _Run:
         known = {c.key for c in self.made}
         try:
             for task in self.tasks:
-                if task not in known:
+                if task not in known and (self.exhaustive or self._can_be_chosen(task)):
                     self._add(*task)
             if any(c.error is None for c in self.made):
                 self._hold()
@@ -394,6 +428,16 @@ class _Run:
                 raise
             return False
         return True
+
+    def _can_be_chosen(self, task: Key) -> bool:
+        """Return whether the rule could choose an embedding that is not made yet, however good it is."""
+        made = [c for c in self.made if c.error is None]
+        if not made:
+            return True
+        best = self._best()
+        if self._rank(task) != self._rank(best.key):
+            return self._rank(task) < self._rank(best.key)
+        return not _is_least(best)
 
     def _add(self, name: str, k: int, d: int) -> None:
         model, candidate = self._embed(name, k, d)
@@ -433,22 +477,35 @@ class _Run:
         sweep = self.sweep
         if not any(c.error is None for c in self.made):
             raise ValueError(f"no embedding could be made: {self.made[0].error}")
+        made = {c.key for c in self.made}
         held = self.held if self.held is not None and self.held[0] == self._best().key else None
         return Selection(
-            candidates=tuple(self.made),
+            candidates=tuple(sorted(self.made, key=lambda c: self._row(c.key))),
             grids=sweep.grids,
             dimension=self.dimension,
             n_points=len(sweep.x),
+            left_out=tuple(task for task in self.tasks if task not in made),
             dim=sweep.x.shape[1],
             common=int(sweep.common.n_neighbors or 0),
             by=sweep.by,
             n_centers=len(sweep.centers),
             seed=sweep.seed,
             complete=complete,
+            timings=self._timings(),
             model=None if held is None else held[1],
             _digest=sweep.digest,
-            _total=len(self.tasks),
         )
+
+    def _row(self, key: Key) -> tuple[int, ...]:
+        """Return where an embedding stands in the table: those in the nearest dimension first."""
+        name, k, d = key
+        return (*_apart(d, self.dimension.value), k, list(self.models).index(name))
+
+    def _timings(self) -> dict[str, float]:
+        """Return what went into the parts of the sweep; of one that was resumed since then, but for the fits."""
+        known = {stage: self.watch.timings[stage] for stage in STAGES}
+        fits = sum(c.seconds for c in self.made)
+        return known | {"embeddings": fits, "measures": self.sweep.seconds}
 
 
 # The choice ------------------------------------------------------------------------------------------------
@@ -468,11 +525,20 @@ def chosen(candidates: Iterable[Candidate], grids: Mapping[int, Grid], dimension
 
 def nearest_to(dimension: int, asked: Iterable[int]) -> int:
     """Return which of some dimensions is nearest; of two, the larger, which loses nothing."""
-    return min(asked, key=lambda d: (abs(d - dimension), -d))
+    return min(asked, key=lambda d: _apart(d, dimension))
+
+
+def _apart(d: int, dimension: int) -> tuple[int, int]:
+    return abs(d - dimension), -d
 
 
 def _is_flagged(grid: Grid) -> bool:
     return grid.fragmented or grid.short_circuited
+
+
+def _is_least(best: Candidate) -> bool:
+    """Return whether no score can be so much below that of the choice that this would not count as the same."""
+    return best["score"].value <= (1 + SAME) * best["least"].value
 
 
 def _is_as_good(score: Value, least: Value) -> bool:

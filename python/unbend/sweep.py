@@ -7,7 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,10 +32,7 @@ Array = npt.NDArray[np.float64]
 Key = tuple[str, int, int]
 
 SOURCES = 512
-"""Points whose neighbours are looked at for short circuits; fewer of very many points."""
-
-REACHED = 1 << 23
-"""So many distances along the graph are held at once."""
+"""Points whose neighbours are looked at for short circuits."""
 
 FEW = 256
 """Points of which bounds are taken for every size."""
@@ -58,6 +55,7 @@ TORN = 2.5
 SCORE = Measure(
     "score", "score", "selection", "lower", 0, math.inf, "error and overlap, on common neighbourhoods"
 )
+_LEAST = Measure("least", "least", "selection", "lower", 0, 1, "the least score that there can be")
 _TORN = Measure("torn", "torn", "selection", "lower", 0, 1, "neighbours whose images are far apart")
 
 
@@ -111,7 +109,8 @@ class Candidate(Mapping[str, Value]):
 
     "r_n", "r_c", "m_l" and "lower_bound" are measured on its own neighbourhoods, as in the papers; they rise
     with `n_neighbors` whatever the embedding. "score", "overlap" and "torn" are measured on neighbourhoods
-    that are the same for all, and can be compared.
+    that are the same for all, and can be compared; "least" is what no score in so many dimensions can be
+    below, the lower bound on these neighbourhoods.
 
     Attributes
     ----------
@@ -172,7 +171,7 @@ class Candidate(Mapping[str, Value]):
         return {name: finite(value) for name, value in held.items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Sweep:
     """What all embeddings of a sweep share."""
 
@@ -185,6 +184,8 @@ class Sweep:
     n_centers: int
     seed: int
     n_jobs: int | None
+    seconds: float = 0.0
+    """What it took to measure embeddings."""
 
     def prepare(self) -> None:
         """Find now what all embeddings need."""
@@ -204,7 +205,9 @@ class Sweep:
         """What the neighbourhoods of each size are like."""
         pieces, joined = self._pieces, self._short_circuits
         fewest = pieces[self.sizes[-1]][0]
-        bounds = screes(self.x, list(self.sizes), self._few, thread_count(self.n_jobs)).mean(axis=1)
+        bounds = screes(
+            self.x, self.widest, list(self.sizes), self._few, thread_count(self.n_jobs)
+        ).mean(axis=1)
         return {
             k: Grid(k, *pieces[k], joined[k], bound, pieces[k][0] > fewest, joined[k] > JOINED)
             for k, bound in zip(self.sizes, bounds, strict=True)
@@ -233,7 +236,22 @@ class Sweep:
 
     @cached_property
     def _pieces(self) -> dict[int, tuple[int, float]]:
-        return {k: _pieces(self.graph(k)) for k in self.sizes}
+        """Return for each size how many pieces there are, and the share of points outside the largest.
+
+        More neighbours join pieces and part none: sizes between two that have as many have the same.
+        """
+        ends = (0, len(self.sizes) - 1)
+        known = {at: _pieces(self.graph(self.sizes[at])) for at in ends}
+        spans = [ends]
+        while spans:
+            low, high = spans.pop()
+            middle = (low + high) // 2
+            if known[low][0] == known[high][0]:
+                known |= dict.fromkeys(range(low, high), known[low])
+            elif low < middle:
+                known[middle] = _pieces(self.graph(self.sizes[middle]))
+                spans += [(low, middle), (middle, high)]
+        return {k: known[at] for at, k in enumerate(self.sizes)}
 
     @cached_property
     def _short_circuits(self) -> dict[int, float]:
@@ -242,16 +260,18 @@ class Sweep:
         fewest = self._pieces[self.sizes[-1]][0]
         whole = next(k for k in self.sizes if self._pieces[k][0] == fewest)
         base = max(whole, min(DENSE, most))
-        count = min(n, max(8, min(SOURCES, REACHED // n)))
-        drawn = stream(self.seed, "short circuits").choice(n, count, replace=False, shuffle=False)
+        drawn = stream(self.seed, "short circuits").choice(n, min(n, SOURCES), replace=False, shuffle=False)
         sources = np.sort(drawn).astype(np.uint32)
-        paths = _core.Paths(self.x, self.graph(base)._graph, None, thread_count(self.n_jobs))
-        along = paths.distances_from(sources).reshape(count, n) * paths.unit()
         lists = self.widest.indices.reshape(n, most)[sources]
         straight = np.asarray(self.widest.distances).reshape(n, most)
         reach = np.maximum(straight[sources], np.median(straight[:, base - 1]))
-        reached = np.take_along_axis(along, lists.astype(np.int64), axis=1)
-        far = np.isfinite(reached) & (reached > DETOUR * np.maximum(reach, np.finfo(np.float32).tiny))
+        allowed = DETOUR * np.maximum(reach, np.finfo(np.float32).tiny)
+        graph = self.graph(base)
+        paths = _core.Paths(self.x, graph._graph, None, thread_count(self.n_jobs))
+        along = paths.to_listed(sources, lists.ravel(), allowed.max(axis=1)).reshape(lists.shape)
+        labels = graph.component_labels
+        joined = labels[lists] == labels[sources][:, None]
+        far = joined & (along > allowed)
         return {k: float(far[:, :k].mean()) for k in (*self.sizes, most)}
 
     def embed(self, name: str, model: Any, k: int, d: int, ask: Callable[..., bool]) -> tuple[Any, Candidate]:
@@ -267,6 +287,7 @@ class Sweep:
         seconds = time.perf_counter() - began
         said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
         values = self._values(model.embedding_, graph)
+        self.seconds += time.perf_counter() - began - seconds
         model.set_params(callback=None)
         return model, Candidate(name, k, d, values, model.embedding_, seconds, said)
 
@@ -286,9 +307,11 @@ class Sweep:
         if y.shape[1] > self.x.shape[1]:
             raise ValueError(f"{y.shape[1]} dimensions are more than the {self.x.shape[1]} of the data")
         q = quality(self.x, y, names, neighborhoods=own, **options)
-        shared = quality(self.x, y, [self.by, "overlap"], neighborhoods=self.common, **options)
+        asked = [self.by, "overlap", "lower_bound"]
+        shared = quality(self.x, y, asked, neighborhoods=self.common, **options)
         values = {name: q[name] for name in names} | {"overlap": shared["overlap"]}
-        return values | {"torn": self._torn(y), "score": _summed(shared[self.by], shared["overlap"])}
+        values |= {"torn": self._torn(y), "least": replace(shared["lower_bound"], measure=_LEAST)}
+        return values | {"score": _summed(shared[self.by], shared["overlap"])}
 
     def _torn(self, y: Array) -> Value:
         """Return the share of neighbours whose images are far apart, in the unit of most of them."""

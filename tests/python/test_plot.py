@@ -30,7 +30,7 @@ def roll():
 
 @pytest.fixture(scope="module")
 def selection(roll):
-    return ub.select(roll[0], [6, 9, 12], [1, 2], n_centers=400, random_state=0)
+    return ub.select(roll[0], [6, 9, 12], [1, 2], exhaustive=True, n_centers=400, random_state=0)
 
 
 def drawn(ax, place=-1):
@@ -325,7 +325,7 @@ def test_measures_against_k(selection):
 
 def test_flagged_sizes_are_shaded():
     x, _ = ub.datasets.swiss_roll(600, random_state=0)
-    found = ub.select(x, [8, 32], 2, methods=["gp"], random_state=0)
+    found = ub.select(x, [8, 32], 2, methods=["gp"], exhaustive=True, random_state=0)
     ax = ub.plot.versus_k(found)
     spans = [p for p in ax.patches if p.get_label() == "short circuits"]
     assert len(spans) == 1

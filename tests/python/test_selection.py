@@ -25,7 +25,7 @@ def roll():
 
 @pytest.fixture(scope="module")
 def found(roll):
-    return ub.select(roll[0], SIZES, [1, 2, 3], random_state=0)
+    return ub.select(roll[0], SIZES, [1, 2, 3], exhaustive=True, random_state=0)
 
 
 # ---------------------------------------------------------------------------- the sweep
@@ -36,6 +36,7 @@ def test_every_embedding_is_made_once(found):
     assert sorted(keys) == sorted((m, k, d) for m in ("gp", "psa") for k in SIZES for d in (1, 2, 3))
     assert all(d == 2 for _, _, d in keys[:6])  # the likeliest dimension first
     assert found.complete
+    assert found.left_out == ()
     assert found.common == 24
 
 
@@ -51,6 +52,8 @@ def test_numbers_are_those_of_the_library(roll, found):
         assert c["overlap"].value == shared.overlap
         capped = np.minimum(shared.per_point["r_n"], 1).mean()
         assert np.isclose(c["score"].value, capped + shared.overlap, rtol=1e-12)
+        assert c["least"].value == shared.lower_bound
+        assert c["least"].value <= c["score"].value + 1e-15
 
 
 @pytest.mark.filterwarnings("ignore:.*cannot be laid flat")
@@ -117,7 +120,7 @@ def test_the_choice_is_near_the_best(share):
         x, coordinates = ub.datasets.swiss_roll(4000, random_state=seed)
         radius = np.median(ub.neighborhoods(x, 12).distances.reshape(len(x), -1)[:, -1])
         x = x + share * radius * np.random.default_rng(seed).normal(size=x.shape)
-        found = ub.select(x, range(8, 25, 8), random_state=seed)
+        found = ub.select(x, range(8, 25, 8), exhaustive=True, random_state=seed)
         assert found.n_components == 2
         away = {c.key: procrustes(coordinates, c.embedding)[2] for c in found.candidates}
         nearest = next(c for c in found.candidates if away[c.key] == min(away.values()))
@@ -166,19 +169,100 @@ def test_too_few_neighbours_are_known():
     assert found.grids[2].n_pieces == ub.neighborhoods(x, 2).n_connected_components
 
 
+# ---------------------------------------------------------------------------- what is not embedded
+
+
+def shared(found):
+    """Numbers of candidates that another selection of the same data has, too."""
+    return {c.key: {name: value.to_dict() for name, value in c.items()} for c in found.candidates}
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("swiss_roll", 0), ("swiss_roll", 0.5), ("s_curve", 0), ("s_curve", 0.1), ("hemisphere", 0)]
+)
+def test_what_is_left_out_could_not_have_been_chosen(name, share):
+    x, _ = getattr(ub.datasets, name)(1000, random_state=1)
+    radius = np.median(ub.neighborhoods(x, 12).distances.reshape(len(x), -1)[:, -1])
+    x = x + share * radius * np.random.default_rng(1).normal(size=x.shape)
+    short = ub.select(x, [6, 10, 16, 40], [2, 3], random_state=0)
+    whole = ub.select(x, [6, 10, 16, 40], [2, 3], exhaustive=True, random_state=0)
+    assert short.complete
+    assert short.best.key == whole.best.key
+    assert np.array_equal(short.embedding, whole.embedding)
+    made, every = shared(short), shared(whole)
+    assert all(every[key] == numbers for key, numbers in made.items())
+    assert sorted((*made, *short.left_out)) == sorted(every)
+
+
+def test_one_embedding_is_enough_where_none_can_be_better():
+    x, _ = ub.datasets.swiss_roll(10_000, random_state=0)
+    found = ub.select(x, range(6, 25), random_state=0)
+    assert [c.key for c in found.candidates] == [("gp", 6, 2)]
+    best = found.best
+    assert best["score"].value <= 1.02 * best["least"].value
+    assert len(found.left_out) == 2 * 19 - 1
+    assert "1 of 38 embeddings were made" in " ".join(str(found).split())
+    assert json.loads(found.to_json())["left_out"][0] == ["psa", 6, 2]
+
+
+def test_flagged_sizes_are_tried_where_there_is_nothing_else():
+    x = np.random.default_rng(0).random((700, 2))
+    found = ub.select(x, [2, 3, 12], 2, methods=["gp"], random_state=0)
+    assert ("gp", 2, 2) in found.left_out
+    pieces = np.concatenate([x[:350], x[350:] + 9])
+    only = ub.select(pieces, [2], 2, methods=["gp"], random_state=0)
+    assert only.n_neighbors == 2
+
+
+def test_what_fails_makes_way_for_the_next(roll):
+    found = ub.select(roll[0], [4, 8], 2, methods=["hlle"], random_state=0)
+    assert [c.error is None for c in found.candidates] == [False, True]
+    # four neighbours are too few for two dimensions and enough for one, which nobody would choose otherwise
+    other = ub.select(roll[0], [4], [1, 2], methods=["hlle"], random_state=0)
+    assert [(c.n_components, c.error is None) for c in other.candidates] == [(2, False), (1, True)]
+    assert other.n_components == 1
+
+
+def test_the_rest_can_be_made_later(roll, found):
+    short = ub.select(roll[0], SIZES, [1, 2, 3], random_state=0)
+    assert len(short.candidates) < len(found.candidates)
+    whole = ub.select(roll[0], SIZES, [1, 2, 3], exhaustive=True, resume=short)
+    assert shared(whole) == shared(found)
+    assert [c.key for c in whole.candidates] == [c.key for c in found.candidates]
+    assert whole.best.key == short.best.key == found.best.key
+
+
+def test_pieces_are_counted_for_every_size():
+    rng = np.random.default_rng(3)
+    centers = rng.normal(size=(12, 2)) * 6
+    x = np.concatenate([center + rng.normal(size=(size, 2)) for size, center in enumerate(centers, 20)])
+    sizes = tuple(range(2, 60, 3))
+    sweep = Sweep(x, ub.neighborhoods(x, 60), sizes, "r_n", len(x), 0, None)
+    for k, (count, outside) in sweep._pieces.items():
+        counts = np.bincount(ub.neighborhoods(x, k).component_labels)
+        assert (count, outside) == (len(counts), 1 - counts.max() / len(x))
+    assert len({count for count, _ in sweep._pieces.values()}) > 3
+
+
+def test_times_of_the_parts(found):
+    assert set(found.timings) == {"neighbours", "dimension", "graphs", "embeddings", "measures"}
+    assert found.timings["embeddings"] == pytest.approx(sum(c.seconds for c in found.candidates))
+    assert all(seconds > 0 for seconds in found.timings.values())
+
+
 # ---------------------------------------------------------------------------- ways it can end
 
 
 def test_a_callback_ends_it_and_it_goes_on(roll):
     x, _ = roll
-    whole = ub.select(x, SIZES, 2, random_state=3)
+    whole = ub.select(x, SIZES, 2, exhaustive=True, random_state=3)
     seen = []
 
     def stop(stage, done, total, best):
         seen.append((stage, done, total, best))
         return done == 3
 
-    part = ub.select(x, SIZES, 2, random_state=3, callback=stop)
+    part = ub.select(x, SIZES, 2, exhaustive=True, random_state=3, callback=stop)
     assert not part.complete
     assert [c.key for c in part.candidates] == [c.key for c in whole.candidates[:3]]
     assert "Interrupted: 3 of 6" in str(part)
@@ -187,7 +271,8 @@ def test_a_callback_ends_it_and_it_goes_on(roll):
     best = part.best["score"].value
     assert seen[-1] == ("psa, k = 9, d = 2", 3, 6, best)
     again = []
-    rest = ub.select(x, SIZES, 2, resume=part, callback=lambda *told: again.append(told[1]))
+    watch = {"callback": lambda *told: again.append(told[1])}
+    rest = ub.select(x, SIZES, 2, exhaustive=True, resume=part, **watch)
     assert min(again) == 3
     assert rest.complete
     assert rest.seed == 3
@@ -199,7 +284,7 @@ def test_a_callback_ends_it_and_it_goes_on(roll):
 
 
 def test_lines_are_shown(roll, capsys):
-    ub.select(roll[0], [6, 9], 2, methods=["psa"], verbose=1, random_state=0)
+    ub.select(roll[0], [6, 9], 2, methods=["psa"], exhaustive=True, verbose=1, random_state=0)
     shown = [line.rsplit(maxsplit=2)[0].strip() for line in capsys.readouterr().err.splitlines()]
     assert shown == ["neighbours", "dimension", "graphs", "psa, k = 6, d = 2", "psa, k = 9, d = 2"]
 
@@ -227,7 +312,7 @@ def watch(stage, done, total, best):
     if done == 2 and not sent:
         sent.append(time.perf_counter())
         threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-found = ub.select(X, range(6, 25), 2, callback=watch, random_state=0)
+found = ub.select(X, range(6, 25), 2, exhaustive=True, callback=watch, random_state=0)
 print(len(found.candidates), found.complete, time.perf_counter() - sent[0])
 """
     done = subprocess.run(
@@ -240,7 +325,7 @@ print(len(found.candidates), found.complete, time.perf_counter() - sent[0])
 
 
 def test_a_method_that_fails_is_a_row(roll):
-    found = ub.select(roll[0], [4, 9], 2, methods=["hlle", "gp"], random_state=0)
+    found = ub.select(roll[0], [4, 9], 2, methods=["hlle", "gp"], exhaustive=True, random_state=0)
     failed = [c for c in found.candidates if c.error]
     assert [(c.method, c.n_neighbors) for c in failed] == [("hlle", 4)]
     assert failed[0].error in found.candidates[0].to_dict()["error"]
@@ -285,7 +370,8 @@ def test_prefixes_are_searches():
 
 def test_estimators_are_methods(roll):
     lean = ub.GreedyProcrustes(n_init=1, refine=None)
-    found = ub.select(roll[0], [9], 2, methods={"lean": lean, "ltsa": "ltsa"}, random_state=0)
+    methods = {"lean": lean, "ltsa": "ltsa"}
+    found = ub.select(roll[0], [9], 2, methods=methods, exhaustive=True, random_state=0)
     assert [c.method for c in found.candidates] == ["lean", "ltsa"]
     assert lean.n_neighbors is None
     assert not hasattr(lean, "embedding_")
@@ -293,7 +379,9 @@ def test_estimators_are_methods(roll):
 
 
 def test_the_same_for_any_number_of_threads(roll):
-    one, four = (ub.select(roll[0], [6, 9], random_state=0, n_jobs=jobs) for jobs in (1, 4))
+    one, four = (
+        ub.select(roll[0], [6, 9], exhaustive=True, random_state=0, n_jobs=jobs) for jobs in (1, 4)
+    )
     for left, right in zip(one.candidates, four.candidates, strict=True):
         assert {name: value.to_dict() for name, value in left.items()} == {
             name: value.to_dict() for name, value in right.items()
@@ -387,7 +475,7 @@ def test_the_command_keeps_what_there_is_when_interrupted(file, tmp_path, capsys
         return embed(self, *task)
 
     monkeypatch.setattr(Sweep, "embed", interrupted)
-    assert command(file, "-k", "6,9", "-d", "2", "-o", tmp_path / "flat.npy") == 130
+    assert command(file, "-k", "6,9", "-d", "2", "--exhaustive", "-o", tmp_path / "flat.npy") == 130
     said = capsys.readouterr()
     assert "Interrupted: 2 of 4 embeddings were made." in said.out
     assert said.err == "unbend: interrupted\n"

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use ndarray::Array2;
 use proptest::prelude::*;
-use unbend::charts::spectra;
+use unbend::charts::{spectra, spectra_of};
 use unbend::{Error, Points, Unmonitored};
 
 use crate::clouds::*;
@@ -65,6 +65,22 @@ fn they_are_the_singular_values() {
         let what = format!("{n} x {q}, d = {d}");
         assert_close(&found(&x, &centers, &SCALES, d), &plainly(&x, &centers, &SCALES, d), &what);
     }
+}
+
+#[test]
+fn lists_that_are_known_are_not_searched() {
+    for (n, q, d) in [(60, 3, 2), (50, 40, 6)] {
+        let (x, centers) = (gaussian(n, q, 9), [0, 7, 31]);
+        let lists: Vec<u32> =
+            centers.iter().flat_map(|&c| nearest(&x, c as usize, 25)).map(|j| j as u32).collect();
+        let known = spectra_of(&points(&x), &lists, 25, &SCALES, d, &Unmonitored).unwrap();
+        assert_close(&known, &found(&x, &centers, &SCALES, d), "known lists");
+    }
+    let x = gaussian(20, 3, 0);
+    let refused = |lists: &[u32], size| spectra_of(&points(&x), lists, size, &[4], 2, &Unmonitored);
+    assert!(matches!(refused(&[0; 8], 4), Err(Error::TooFewPoints { n_neighbors: 4, n: 4 })));
+    assert!(matches!(refused(&[0; 12], 5), Err(Error::TooFewPoints { .. })));
+    assert!(matches!(refused(&[20; 5], 5), Err(Error::NeighborOutOfRange { n: 20, .. })));
 }
 
 #[test]

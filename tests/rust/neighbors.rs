@@ -137,6 +137,17 @@ fn nearest_is_the_double_loop_on_every_cloud() {
     }
 }
 
+/// Long lists are kept otherwise than short ones.
+#[test]
+fn long_lists_are_those_of_the_double_loop() {
+    for kind in CLOUDS {
+        for (q, k) in [(1, 40), (2, 39), (2, 100), (3, 299), (6, 45), (16, 80)] {
+            check_nearest(kind, 300, q, k, 13);
+            check_query(kind, [300, 50, q], k, 13);
+        }
+    }
+}
+
 #[test]
 fn within_is_the_double_loop_on_every_cloud() {
     for kind in CLOUDS {

@@ -3,7 +3,7 @@
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use unbend::neighbors::paths::{Lengths, Tree, from_each};
+use unbend::neighbors::paths::{Lengths, Tree, from_each, to_listed};
 use unbend::{Error, Monitor, Neighborhoods, Points, Search, Unmonitored, neighbors};
 
 use crate::clouds::*;
@@ -123,6 +123,39 @@ proptest! {
         let x = double(CLOUDS[kind], n, 3, u64::from(seed));
         check_distances(&x, &knn(&x, k));
     }
+}
+
+#[test]
+fn ways_to_listed_points_are_those_of_the_tree_up_to_a_limit() {
+    let x = gaussian(400, 2, 5);
+    let graph = lengths(&x, &knn(&x, 5));
+    let sources = [3, 77, 399];
+    let lists: Vec<u32> = (0..150).map(|at| at * 7 % 400).collect();
+    for limits in [[0.0; 3], [0.3, 1.0, 0.05], [f64::INFINITY; 3]] {
+        let found = to_listed(&graph, &sources, &lists, &limits, &Unmonitored).unwrap();
+        for ((found, lists), (&source, limit)) in
+            found.chunks(50).zip(lists.chunks(50)).zip(sources.iter().zip(limits))
+        {
+            let whole = tree(&graph, source as usize);
+            for (&far, &j) in found.iter().zip(lists) {
+                let expected = whole.distances[j as usize];
+                assert_eq!(far, if expected <= limit { expected } else { f64::INFINITY });
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_listed_must_belong_together() {
+    let x = gaussian(20, 2, 5);
+    let graph = lengths(&x, &knn(&x, 5));
+    let refused = |sources: &[u32], lists: &[u32], limits: &[f64]| {
+        to_listed(&graph, sources, lists, limits, &Unmonitored).unwrap_err().to_string()
+    };
+    assert_eq!(refused(&[1, 2], &[3, 4], &[1.0]), "limits has 1 rows, but sources has 2");
+    assert_eq!(refused(&[1, 2], &[3, 4, 5], &[1.0, 1.0]), "lists has 3 rows, but sources has 2");
+    assert!(refused(&[1], &[3, 20], &[1.0]).contains("20"));
+    assert!(to_listed(&graph, &[], &[], &[], &Unmonitored).unwrap().is_empty());
 }
 
 #[test]

@@ -175,9 +175,10 @@ or a text file with one on each line.
 {_EXIT_CODES}"""
 
 _SELECT = """\
-Embed the data X for several numbers of neighbours, dimensions and methods, and
-choose: what is faithful on the same neighbourhoods for all, and shows nothing
-side by side that is far apart. Also says what dimension the data have, which
+Choose the number of neighbours, the dimension and the method for the data X by
+what comes out: what is faithful on the same neighbourhoods for all, and shows
+nothing side by side that is far apart. Only what can still be chosen is
+embedded, unless all is asked for. Also says what dimension the data have, which
 numbers of neighbours are too small (the graph falls apart) and which too large
 (it joins what is far apart).
 """
@@ -445,6 +446,7 @@ def _add_select(commands: Any) -> None:
     parser.add_argument("-k", "--neighbors", metavar="K", help="numbers of neighbours (6:24:2)")
     parser.add_argument("-d", "--dimensions", metavar="D", help="dimensions (that of the data)")
     parser.add_argument("--methods", default="gp,psa", metavar="NAMES", help="with commas (gp,psa)")
+    parser.add_argument("--exhaustive", action="store_true", help="embed what cannot be chosen, too")
     parser.add_argument(
         "--by", choices=["r_n", "r_n_scaled", "r_c"], default="r_n", help="what the score is made of (r_n)"
     )

@@ -24,6 +24,7 @@ def run(options: argparse.Namespace) -> None:
         sizes(options.neighbors, "--neighbors"),
         sizes(options.dimensions, "--dimensions"),
         [name.strip() for name in options.methods.split(",")],
+        exhaustive=options.exhaustive,
         by=options.by,
         n_centers=options.centers,
         random_state=options.seed,

@@ -84,6 +84,8 @@ def versus_k(
 ) -> Axes:
     """Draw a measure against the number of neighbours, one curve for each method, with the bound below.
 
+    Curves are of what was embedded: of all numbers of neighbours if the selection is exhaustive.
+
     Stripes are numbers of neighbours whose graph falls apart (blue) or has short circuits (orange); a
     ring is what was chosen. Bars are 95 % intervals.
 
@@ -109,7 +111,8 @@ def versus_k(
     --------
     >>> import unbend as ub
     >>> X, _ = ub.datasets.swiss_roll(800, random_state=0)
-    >>> ax = ub.plot.versus_k(ub.select(X, [6, 9, 12], 2, methods=["gp"], random_state=0))
+    >>> found = ub.select(X, [6, 9, 12], 2, methods=["gp"], exhaustive=True, random_state=0)
+    >>> ax = ub.plot.versus_k(found)
     >>> ax.lines[0].get_xdata().tolist(), ax.get_legend_handles_labels()[1]
     ([6, 9, 12], ['gp', 'lower bound', 'chosen'])
     """

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use unbend::{Monitor, charts};
 
 use crate::array::{Graph, Matrix, points};
-use crate::run::{Progress, run_reporting};
+use crate::run::{Progress, run, run_reporting};
 
 type Flat<'py> = Bound<'py, PyArray1<f64>>;
 
@@ -46,4 +46,21 @@ pub fn spectra<'py>(
         charts::spectra(&points("X", x, m)?, centers, &scales, n_values, m)
     })?;
     Ok(found.into_pyarray(py))
+}
+
+/// The same of neighbourhoods that are known, flat, `size` points each.
+#[pyfunction]
+pub fn spectra_of<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    lists: PyReadonlyArray1<'py, u32>,
+    size: usize,
+    scales: Vec<usize>,
+    n_values: usize,
+    n_jobs: usize,
+) -> PyResult<Flat<'py>> {
+    let (x, lists) = (x.values(), lists.as_slice()?);
+    let work =
+        |m: &dyn Monitor| charts::spectra_of(&points("X", x, m)?, lists, size, &scales, n_values, m);
+    Ok(run(py, n_jobs, work)?.into_pyarray(py))
 }

@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use unbend::Monitor;
 use unbend::embed::isomap;
-use unbend::neighbors::paths::Lengths;
+use unbend::neighbors::paths::{self, Lengths};
 
 use crate::array::{Graph, Matrix, points};
 use crate::run::{Progress, pool, run, run_on, run_reporting};
@@ -71,6 +71,19 @@ impl Paths {
         let sources = sources.as_slice()?;
         let work = |m: &dyn Monitor| isomap::distances_from(&self.lengths, sources, m);
         Ok(run_reporting(py, self.n_jobs, progress, work)?.into_pyarray(py))
+    }
+
+    /// From each source to the points that it lists, flat; infinite beyond its limit.
+    fn to_listed<'py>(
+        &self,
+        py: Python<'py>,
+        sources: PyReadonlyArray1<'py, u32>,
+        lists: PyReadonlyArray1<'py, u32>,
+        limits: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<List<'py, f64>> {
+        let (sources, lists, limits) = (sources.as_slice()?, lists.as_slice()?, limits.as_slice()?);
+        let work = |m: &dyn Monitor| paths::to_listed(&self.lengths, sources, lists, limits, m);
+        Ok(run(py, self.n_jobs, work)?.into_pyarray(py))
     }
 
     /// From new points to all, flat, in units.

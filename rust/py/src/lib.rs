@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::bottom::bottom;
     #[pymodule_export]
-    use crate::charts::{charts_py, spectra};
+    use crate::charts::{charts_py, spectra, spectra_of};
     #[pymodule_export]
     use crate::cut::{marked, mend, relay, restricted, seams, shape, spacing, torn, unroll};
     #[pymodule_export]

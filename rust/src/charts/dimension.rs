@@ -45,12 +45,8 @@ pub fn spectra(
     n_values: usize,
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
-    let n = points.len();
     check_components(n_values, points.dim())?;
-    let most = scales.iter().copied().max().unwrap_or(0);
-    if scales.contains(&0) || most == 0 {
-        return Err(Error::NoNeighbors);
-    }
+    let (n, most) = (points.len(), widest(scales)?);
     if n <= most {
         return Err(Error::TooFewPoints { n_neighbors: most, n });
     }
@@ -63,15 +59,46 @@ pub fn spectra(
     for (centers, values) in centers.chunks(block).zip(values.chunks_mut(block * width)) {
         let asking = choose(points, centers, &mut rows, monitor)?;
         let found = query(points, &asking, most + 1, Default::default(), &Silent(monitor))?;
-        let state = || (Local::default(), Tangent::default());
-        fill_rows(values, width, STAGE, monitor, state, |(local, tangent), c, row| {
-            let list = &found.indices[c * (most + 1)..][..most + 1];
-            for (&scale, row) in scales.iter().zip(row.chunks_exact_mut(n_values + 1)) {
-                spectrum(points, &list[..scale + 1], local, tangent, row);
-            }
-        })?;
+        values.copy_from_slice(&spectra_of(points, &found.indices, most + 1, scales, n_values, monitor)?);
     }
     Ok(values)
+}
+
+/// The same of neighbourhoods that are known: in `lists`, `size` after `size` points, the nearest first.
+pub fn spectra_of(
+    points: &Points,
+    lists: &[u32],
+    size: usize,
+    scales: &[usize],
+    n_values: usize,
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    check_components(n_values, points.dim())?;
+    let (n, most) = (points.len(), widest(scales)?);
+    if size <= most || !lists.len().is_multiple_of(size) {
+        return Err(Error::TooFewPoints { n_neighbors: most, n: size });
+    }
+    if let Some(at) = lists.iter().position(|&j| j as usize >= n) {
+        return Err(Error::NeighborOutOfRange { point: at / size, neighbor: lists[at] as usize, n });
+    }
+    let width = scales.len() * (n_values + 1);
+    let mut values = vec![0.0; lists.len() / size * width];
+    let state = || (Local::default(), Tangent::default());
+    fill_rows(&mut values, width, STAGE, monitor, state, |(local, tangent), c, row| {
+        let list = &lists[c * size..][..size];
+        for (&scale, row) in scales.iter().zip(row.chunks_exact_mut(n_values + 1)) {
+            spectrum(points, &list[..scale + 1], local, tangent, row);
+        }
+    })?;
+    Ok(values)
+}
+
+/// The largest scale, if all are.
+fn widest(scales: &[usize]) -> Result<usize> {
+    match scales.iter().copied().max() {
+        Some(most) if !scales.contains(&0) => Ok(most),
+        _ => Err(Error::NoNeighbors),
+    }
 }
 
 /// Writes the largest variances of a neighbourhood, and the rest.

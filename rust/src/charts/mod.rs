@@ -13,7 +13,7 @@ mod tangent;
 
 pub(crate) use atlas::fit_tangent;
 pub use atlas::{Atlas, Coordinates, Kept, Tangents};
-pub use dimension::spectra;
+pub use dimension::{spectra, spectra_of};
 pub use gram::Gram;
 pub use local::{LANES, Local};
 pub use net::{Mean, Net, tangent_scale};

@@ -3,6 +3,8 @@
 //! Order is by (squared distance, index) everywhere, so that ties go to the lower index whatever the
 //! order in which points are met.
 
+use std::cmp::Ordering;
+
 /// The index of no point.
 pub const NOBODY: u32 = u32::MAX;
 
@@ -22,6 +24,15 @@ pub trait Collector {
 
     /// Forgets everything; the next query is point `own`, which is not its own neighbour, or [`NOBODY`].
     fn restart(&mut self, own: u32);
+}
+
+/// Collects as many of the nearest as there is room for.
+pub trait Nearest: Collector {
+    /// Room for `k`, at least 1.
+    fn with_room(k: usize) -> Self;
+
+    /// (squared distance, index) of those met, nearest first.
+    fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_;
 }
 
 /// The `k` nearest so far, nearest first.
@@ -81,6 +92,65 @@ impl Collector for Candidates {
     }
 }
 
+impl Nearest for Candidates {
+    fn with_room(k: usize) -> Self {
+        Candidates::new(k)
+    }
+
+    fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_ {
+        Candidates::sorted(self)
+    }
+}
+
+/// The `k` nearest so far among as many others, unsorted: to keep a long list in order costs its length for each point.
+#[derive(Debug, Clone)]
+pub struct Crowd {
+    own: u32,
+    k: usize,
+    reach: (f64, u32),
+    met: Vec<(f64, u32)>,
+}
+
+impl Collector for Crowd {
+    #[inline]
+    fn reach(&self) -> (f64, u32) {
+        self.reach
+    }
+
+    #[inline]
+    fn offer(&mut self, d2: f64, id: u32) {
+        if (d2, id) >= self.reach || id == self.own {
+            return;
+        }
+        self.met.push((d2, id));
+        if self.met.len() == 2 * self.k {
+            self.met.select_nth_unstable_by(self.k - 1, by_distance);
+            self.met.truncate(self.k);
+            self.reach = self.met[self.k - 1];
+        }
+    }
+
+    fn restart(&mut self, own: u32) {
+        (self.own, self.reach) = (own, (f64::MAX, NOBODY));
+        self.met.clear();
+    }
+}
+
+impl Nearest for Crowd {
+    fn with_room(k: usize) -> Self {
+        Crowd { own: NOBODY, k, reach: (f64::MAX, NOBODY), met: Vec::with_capacity(2 * k) }
+    }
+
+    fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_ {
+        self.met.sort_unstable_by(by_distance);
+        self.met.iter().copied().take(self.k)
+    }
+}
+
+fn by_distance(a: &(f64, u32), b: &(f64, u32)) -> Ordering {
+    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+}
+
 /// Everything within a radius.
 #[derive(Debug, Clone)]
 pub struct Within {
@@ -100,7 +170,7 @@ impl Within {
 
     /// Moves what was found to the ends of two lists, nearest first.
     pub fn drain_into(&mut self, distances: &mut Vec<f64>, ids: &mut Vec<u32>) {
-        self.found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.found.sort_unstable_by(by_distance);
         distances.extend(self.found.iter().map(|(d2, _)| d2.sqrt()));
         ids.extend(self.found.drain(..).map(|(_, id)| id));
     }

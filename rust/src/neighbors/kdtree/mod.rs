@@ -19,12 +19,15 @@ use zerocopy::FromZeros;
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use crate::neighbors::candidates::{Candidates, Collector, NOBODY, Within};
+use crate::neighbors::candidates::{Candidates, Collector, Crowd, NOBODY, Nearest, Within};
 use crate::neighbors::{Found, Knn, Neighborhoods};
 use crate::points::{Coordinate, Points, Values};
 
 /// Points in a leaf, and queries in a batch.
 const LEAF: usize = 16;
+
+/// Lists of so many are sorted when they are full, not as they grow.
+const CROWDED: usize = 40;
 
 /// Nodes with fewer leaves are built by one thread.
 const SEQUENTIAL_LEAVES: usize = 256;
@@ -190,6 +193,10 @@ impl<'a, T: Coordinate, A: Coordinate> Inquiry<'a, T, A> {
     }
 
     fn nearest(&self, k: usize, monitor: &dyn Monitor) -> Result<Found> {
+        if k < CROWDED { self.listed::<Candidates>(k, monitor) } else { self.listed::<Crowd>(k, monitor) }
+    }
+
+    fn listed<C: Nearest>(&self, k: usize, monitor: &dyn Monitor) -> Result<Found> {
         let asking = self.asking;
         // Leaves finish in tree order but results belong in point order: atomics let every thread
         // write to any row, and cost what plain stores cost.
@@ -198,11 +205,11 @@ impl<'a, T: Coordinate, A: Coordinate> Inquiry<'a, T, A> {
         let distances: Vec<AtomicU64> = zeros(total)?;
         let progress = Progress::new(STAGE, asking.n, monitor);
         (0..asking.leaves()).into_par_iter().try_for_each_init(
-            || Batch::new(|| Candidates::new(k)),
+            || Batch::new(|| C::with_room(k)),
             |batch, leaf| {
                 progress.advance(LEAF)?;
                 self.ask(leaf, batch);
-                for (list, &id) in batch.lists.iter().zip(asking.ids_of(leaf)) {
+                for (list, &id) in batch.lists.iter_mut().zip(asking.ids_of(leaf)) {
                     let row = id as usize * k;
                     for (j, (d2, id)) in list.sorted().enumerate() {
                         indices[row + j].store(id, Ordering::Relaxed);
