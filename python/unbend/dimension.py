@@ -29,8 +29,8 @@ LARGEST, LARGEST_OF_WIDE = 1024, 256
 
 WIDE = 16
 
-FEWEST, MOST, WORK = 64, 256, 4e9
-"""Points looked at: as many as cost so many products."""
+FEWEST, MOST, MOST_OF_WIDE, WORK = 64, 256, 1024, 4e9
+"""Points looked at: as many as cost so many products. Spectra of wide data differ more from point to point."""
 
 MOST_VALUES = 32
 """Larger dimensions are not looked for."""
@@ -188,7 +188,8 @@ def dimension(
     neighborhoods : Neighborhoods, optional
         Those already computed, with their distances.
     n_centers : int, optional
-        At how many points to look, drawn at random; by default 256, or 64 if X has more than 16 columns.
+        At how many points to look, drawn at random; by default 256, or between 64 and 1024 if X has more than
+        16 columns: fewer where that would take long.
     random_state : int, Generator or RandomState, optional
         Which points are drawn.
     n_jobs : int, optional
@@ -231,7 +232,8 @@ def screes(x: Matrix, graph: Neighborhoods, sizes: list[int], centers: Indices, 
 
 def _centers_of(n: int, q: int) -> int:
     most = _scales(n, q)[-1]
-    return int(np.clip(WORK / (most * q * min(most, q)), FEWEST, MOST))
+    enough = MOST_OF_WIDE if q > WIDE else MOST
+    return int(np.clip(WORK / (most * q * min(most, q)), FEWEST, enough))
 
 
 def _estimated(x: Matrix, graph: Neighborhoods, centers: Indices, seed: int, n_jobs: int) -> Dimension:

@@ -25,9 +25,10 @@ def chromium():
 class Browser:
     """A page in a browser of its own. Requests to a network are refused and remembered."""
 
-    def __init__(self, width=1280, height=800, *, dark=False, webgl=False):
+    def __init__(self, width=1280, height=800, *, dark=False, ratio=1):
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._process = self._start(self._folder.name, webgl)
+        self._process = self._start(self._folder.name)
+        self._ratio = ratio
         self._next, self._buffer = 0, b""
         self.requests, self.errors = [], []
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
@@ -45,7 +46,7 @@ class Browser:
         self.resize(width, height)
         self.prefer("dark" if dark else "light")
 
-    def _start(self, folder, webgl):
+    def _start(self, folder):
         to_browser, ours_to = os.pipe()
         ours_from, from_browser = os.pipe()
         self._to, self._from = ours_to, ours_from
@@ -56,7 +57,6 @@ class Browser:
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
-        gl = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
         process = subprocess.Popen(
             [
                 chromium(),
@@ -66,7 +66,7 @@ class Browser:
                 f"--user-data-dir={folder}",
             ]
             + ["--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage"]
-            + (gl if webgl else ["--disable-gpu", "--disable-3d-apis"]),
+            + ["--disable-gpu", "--disable-3d-apis"],
             preexec_fn=descriptors,
             close_fds=False,
             stdout=subprocess.DEVNULL,
@@ -157,7 +157,7 @@ class Browser:
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
-            deviceScaleFactor=1,
+            deviceScaleFactor=self._ratio,
             mobile=False,
         )
 
@@ -167,9 +167,10 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
-    def drag(self, places):
+    def drag(self, places, *, shift=False, ctrl=False):
         """Press at the first place, go through the others, and let go at the last."""
-        pressed = {"button": "left", "buttons": 1, "clickCount": 1}
+        held = {"modifiers": 8 * shift + 2 * ctrl}
+        pressed = {"button": "left", "buttons": 1, "clickCount": 1, **held}
         self.mouse("mouseMoved", *places[0])
         self.mouse("mousePressed", *places[0], **pressed)
         for place in places[1:]:

@@ -536,18 +536,87 @@ def test_nothing_of_the_data_is_run(fresh):
 
 
 @in_browser
-@pytest.mark.parametrize("webgl", [True, False])
-def test_points_are_drawn(made, tmp_path, webgl):
+@pytest.mark.parametrize("ratio", [1, 2])
+def test_points_are_drawn(data, made, tmp_path, ratio):
     from PIL import Image
 
-    with Browser(webgl=webgl) as browser:
+    with Browser(ratio=ratio) as browser:
         browser.open(made[0].path)
         browser.run("document.querySelector('.picture').scrollIntoView()")
-        assert browser.run("!!document.createElement('canvas').getContext('webgl')") == webgl
         pixels = np.asarray(Image.open(browser.screenshot(tmp_path / "a.png")).convert("RGB")).astype(int)
         coloured = (pixels.max(axis=2) - pixels.min(axis=2)) > 40
         assert coloured.mean() > 0.01
+        height, width = browser.run(f"[...{MODEL}('image0').data.image[0].shape]")
+        assert width == round(ratio * browser.run(f"{MODEL}('picture0').inner_width"))
+        assert height == round(ratio * browser.run(f"{MODEL}('picture0').inner_height"))
+        point = lonely(embedding(data, made, 0))
+        assert painted(browser, 0, embedding(data, made, 0)[point]) == opaque(expected_colour(made, 0, point))
         assert browser.errors == []
+
+
+def lonely(y):
+    """Return the point that is farthest from all others: nothing lies on it."""
+    return int(ub.neighborhoods(y, 1).distances.argmax())
+
+
+def painted(browser, place, at):
+    """Return red, green, blue and opacity of the image of a picture at a point of the embedding."""
+    code = f"""(([px, py]) => {{
+      const {{ image: [image], x: [x], y: [y], dw: [dw], dh: [dh] }} = {MODEL}('image{place}').data, [h, w] = image.shape;
+      const pixel = image[Math.floor(h * (py - y) / dh) * w + Math.floor(w * (px - x) / dw)];
+      return [0, 8, 16, 24].map(shift => (pixel >>> shift) & 255);
+    }})({[float(v) for v in at]})"""
+    return browser.run(code)
+
+
+def expected_colour(made, place, point):
+    """Return the colour of the error of a point."""
+    page = Page(made[0].path)
+    facts = json.loads(page.script("facts"))
+    mode, scale = facts["modes"][0], facts["scale"]
+    share = (page.column(f"e{place}")[point] - mode["low"]) / (mode["high"] - mode["low"])
+    return scale[int(np.clip(np.floor(share * len(scale)), 0, len(scale) - 1))]
+
+
+def opaque(colour, alpha=0.85):
+    channels = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    return [pytest.approx(value, abs=3) for value in (*channels, 255 * alpha)]
+
+
+@in_browser
+@pytest.mark.parametrize(("size", "alpha"), [(1, 1), (2, 0.85), (5.5, 0.5), (12, 1)])
+def test_dots_are_blended_as_the_textbook_says(browser, size, alpha):
+    """Every pixel is covered as far as the dot reaches into it, and what is painted later lies on top."""
+    rng, (width, height), n = np.random.default_rng(0), (40, 30), 60
+    y = rng.uniform([-3, -3], [width + 3, height + 3], (n, 2)).astype(np.float32)
+    y[5] = np.nan
+    palette, codes = rng.integers(0, 256, (3, 3)), rng.integers(0, 3, n)
+    packed = [int(r + (g << 8) + (b << 16) + (255 << 24)) for r, g, b in palette]
+    wanted = (np.arange(n) % 2).astype(int)
+    columns = json.dumps([[None if np.isnan(v) else float(v) for v in column] for column in y.T])
+    found = browser.run(f"""(() => {{
+      const [x, y] = {columns}.map(column => Float32Array.from(column, v => v ?? NaN)), into = new Uint32Array({width * height});
+      const wanted = Uint8Array.from({wanted.tolist()}), codes = Uint8Array.from({codes.tolist()});
+      const layers = [{{ alpha: {alpha}, wanted, value: 0 }}, {{ alpha: 0.3, wanted, value: 1 }}];
+      const paint = painter(), view = {{ width: {width}, height: {height}, left: 0, bottom: 0, perX: 1, perY: 1 }};
+      const palette = Uint32Array.from({packed});
+      paint(view, {{ x: y, y: x }}, codes, palette, 7, [{{ alpha: 1 }}], into); // what was painted before is forgotten
+      paint(view, {{ x, y }}, codes, palette, {size}, layers, into);
+      return [...into];
+    }})()""")
+    expected, shown = np.zeros((height, width, 3)), np.zeros((height, width, 1))
+    centre_y, centre_x = (np.indices((height, width)) + 0.5).astype(float)
+    for value, opacity in ((0, alpha), (1, 0.3)):
+        for i in np.flatnonzero((wanted == value) & np.isfinite(y).all(axis=1)):
+            at = np.floor(y[i].astype(float) * 4) / 4 + 0.125  # places within a pixel are told apart by quarters
+            far = np.hypot(centre_x - at[0], centre_y - at[1])
+            share = (opacity * np.clip(size / 2 + 0.5 - far, 0, 1))[..., None]
+            expected, shown = share * palette[codes[i]] + (1 - share) * expected, share + (1 - share) * shown
+    pixels = np.array(found, dtype=np.uint32).reshape(height, width, 1) >> np.array([0, 8, 16, 24]) & 255
+    assert np.abs(pixels[..., 3:] - 255 * shown).max() <= 4
+    seen = pixels[..., :3] * (pixels[..., 3:] / 255)
+    assert np.abs(seen - expected).max() <= 5
+    assert np.abs(seen - expected).mean() < 1
 
 
 @in_browser
@@ -588,15 +657,59 @@ def test_what_is_selected_in_one_is_selected_in_all(data, made, fresh):
     assert chosen >= set(np.flatnonzero(depth > 1.5).tolist())
     assert chosen <= set(np.flatnonzero(depth > -1.5).tolist())
     assert 20 < len(chosen) < N - 20
-    assert fresh.run(
-        f"[0, 1, 2].every(e => {MODEL}('picture' + e).renderers[0].data_source === {MODEL}('points'))"
-    )
+    for place in range(3):  # what is not selected fades
+        inside, outside = (
+            painted(fresh, place, embedding(data, made, place)[point])[3]
+            for point in (max(chosen), min(set(range(N)) - chosen))
+        )
+        assert inside >= 200
+        assert outside < 200
     text = fresh.run("document.getElementById('many').textContent")
     assert text.startswith(f"{len(chosen)} of {N} points")
     median = np.sort(made[0].comparison["truth"].per_point["r_c"][sorted(chosen)])[len(chosen) // 2]
     assert f"truth{float(f'{median:.3g}'):g}" in text
     listed = fresh.run("document.querySelector('#many textarea').value")
     assert {int(j) for j in listed.split(", ")} == chosen
+
+
+@in_browser
+def test_selections_can_be_put_together(data, made, fresh):
+    picture, y = Picture(fresh, 0), embedding(data, made, 0)
+    fresh.run(f"{MODEL}('picture0').toolbar.tools.find(t => t.type === 'LassoSelectTool').active = true")
+    u, v = picture.on_screen(y).T
+    inside = {}
+
+    def take(name, across, **keys):
+        (left, top), (right, bottom) = picture.at(across[0], 0.2), picture.at(across[1], 0.8)
+        fresh.drag([(left, top), (right, top), (right, bottom), (left, bottom)], **keys)
+        inside[name] = (left < u) & (u < right) & (top < v) & (v < bottom)
+        chosen = np.zeros(N, dtype=bool)
+        chosen[fresh.run(f"[...{MODEL}('points').selected.indices]")] = True
+        return chosen
+
+    def is_like(chosen, expected):
+        assert (chosen != expected).sum() <= 12  # those on the rims of the lassos
+        assert 20 < chosen.sum() < N - 20
+
+    is_like(take("a", (0.3, 0.5)), inside["a"])
+    is_like(take("b", (0.4, 0.7), shift=True), inside["a"] | inside["b"])
+    is_like(take("c", (0.35, 0.6), ctrl=True), (inside["a"] | inside["b"]) & inside["c"])
+    before = (inside["a"] | inside["b"]) & inside["c"]
+    is_like(take("d", (0.5, 0.7), shift=True, ctrl=True), before & ~inside["d"])
+    fresh.run(f"{MODEL}('picture0').toolbar.tools.find(t => t.type === 'PanTool').active = true")
+    fresh.run("document.querySelector('.picture').focus()")
+    fresh.key("Escape")
+    assert fresh.run(f"{MODEL}('points').selected.indices.length") == 0
+
+
+@in_browser
+def test_very_many_numbers_are_written_when_wanted(fresh):
+    fresh.run("document.querySelector('#many textarea')?.remove()")
+    fresh.run(f"{MODEL}('points').selected.indices = Array(6000).fill(3); 0")
+    assert fresh.run("document.querySelector('#many textarea').value") == ""
+    assert "6,000 numbers" in fresh.run("document.querySelector('#many textarea').placeholder")
+    fresh.run("document.querySelector('#many textarea').focus()")
+    assert fresh.run("document.querySelector('#many textarea').value").startswith("3, 3, 3")
 
 
 @in_browser
@@ -622,17 +735,28 @@ def test_by_the_keyboard(fresh):
 
 
 @in_browser
-def test_colours_and_axes_can_be_chosen(fresh):
+def test_colours_and_axes_can_be_chosen(data, made, fresh):
+    y = embedding(data, made, 1)
+    point, scale = lonely(y), json.loads(Page(made[0].path).script("facts"))["scale"]
+    values = data[1]["truth"][:, 0]
+    low, high = np.percentile(values, [2, 98])
     fresh.run("mode.value = 2; mode.dispatchEvent(new Event('change'))")
-    assert fresh.run(f"{MODEL}('picture1').renderers[0].glyph.fill_color.field") == "v0"
+    code = int(np.clip((values[point] - low) / (high - low) * len(scale), 0, len(scale) - 1))
+    assert painted(fresh, 1, y[point]) == opaque(scale[code])
     assert fresh.run("document.getElementById('legend').textContent").startswith("arc <b>")
+    fresh.run("mode.value = 1; mode.dispatchEvent(new Event('change'))")
+    names, categories = (json.loads(Page(made[0].path).script("facts"))[key] for key in ("labels", "categories"))
+    assert painted(fresh, 1, y[point]) == opaque(categories[names.index(made[1][point])])
     fresh.run("mode.value = 0; mode.dispatchEvent(new Event('change'))")
-    assert fresh.run(f"{MODEL}('picture1').renderers[0].glyph.fill_color.field") == "e1"
+    assert painted(fresh, 1, y[point]) == opaque(expected_colour(made, 1, point))
     assert fresh.run("document.querySelectorAll('.axes select').length") == 1  # one has three coordinates
     fresh.run("window.axes = document.querySelector('.axes select'); 0")
     choose = "axes.value = '%s'; axes.dispatchEvent(new Event('change')); axes.dataset.place"
     place = fresh.run(choose % "0,2")
-    assert fresh.run(f"{MODEL}('picture{place}').renderers[0].glyph.y.field") == f"y{place}_2"
+    solid = data[1][list(made[0].comparison)[int(place)]]
+    point = lonely(solid[:, [0, 2]])
+    found = painted(fresh, place, solid[point][[0, 2]])  # others of its colour lie on it
+    assert found[:3] == opaque(expected_colour(made, place, point))[:3]
     fresh.run(choose % "0,1")
     assert fresh.errors == []
 

@@ -7,6 +7,7 @@
   const TYPES = { float32: Float32Array, float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
   const REACH = 14; // pixels from the pointer within which a point is found
   const THUMBS = 48; // pictures shown of a selection
+  const WRITTEN = 5000; // numbers of a selection that are written at once
 
   // Arrays ------------------------------------------------------------------------------------------------
 
@@ -43,39 +44,63 @@
   const columns = {};
   for (const [name, type] of Object.entries(facts.columns)) columns[name] = array(name, type);
   const near = array("near", facts.nearType);
-  // WebGL without a graphics card is slower than plain canvas.
-  function hasCard() {
-    const gl = document.createElement("canvas").getContext("webgl"), known = gl?.getExtension("WEBGL_debug_renderer_info");
-    return !!gl && !/swiftshader|llvmpipe|software|basic render/i.test(known ? gl.getParameter(known.UNMASKED_RENDERER_WEBGL) : "");
-  }
-  const card = hasCard(), docs = card ? $("docs").textContent : $("docs").textContent.replaceAll('"webgl"', '"canvas"');
-  await Bokeh.embed.embed_items(JSON.parse(docs), facts.items);
+  await Bokeh.embed.embed_items(JSON.parse($("docs").textContent), facts.items);
   const document_ = Bokeh.documents[0];
   const model = name => document_.get_model_by_name(name);
-  const points = model("points"), lines = model("near"), mapper = model("mapper");
+  const points = model("points"), lines = model("near");
   const pictures = facts.embeddings.map((_, e) => model("picture" + e));
-  const glyphs = pictures.map(picture => picture.renderers[0]);
   const fields = facts.embeddings.map((_, e) => [`y${e}_0`, `y${e}_1`]);
-  let mode = facts.modes[0];
+  let mode = facts.modes[0], size = facts.size;
 
   function each(renderer, change) {
     for (const kind of ["glyph", "selection_glyph", "nonselection_glyph", "muted_glyph"]) {
       const glyph = renderer[kind];
       if (glyph && typeof glyph === "object") change(glyph);
     }
-    // What is drawn while a picture moves has no place in the model, and would be grey.
-    const moving = Bokeh.index.find_one?.(renderer)?.decimated_glyph?.model;
-    if (moving) {
-      change(moving);
-      moving.fill_alpha = renderer.glyph.fill_alpha;
-    }
   }
 
-  function paint() {
-    if (mode.labels === null) return;
-    if (mode.labels) mapper.setv({ palette: facts.categories.slice(0, mode.labels.length), low: -0.5, high: mode.labels.length - 0.5 });
-    else mapper.setv({ palette: facts.scale, low: mode.low, high: mode.high });
-    glyphs.forEach((renderer, e) => each(renderer, glyph => { glyph.fill_color = { field: mode.fields[e], transform: mapper }; }));
+  // The points are painted by ourselves, into an image that bokeh shows --------------------------------------
+
+  const pixel = colour => (0xff000000 | parseInt(colour.slice(5, 7) + colour.slice(3, 5) + colour.slice(1, 3), 16)) >>> 0;
+  const palette = () => Uint32Array.from([...(mode.labels ? facts.categories : mode.labels === null ? [] : facts.scale), facts.plain], pixel);
+
+  /** The place of each point's colour in the palette, the last for what has none. */
+  function coded(e) {
+    const values = columns[mode.fields[e]], last = palette().length - 1, codes = new Uint8Array(facts.n);
+    if (!values) return codes.fill(last);
+    const [low, high] = mode.labels ? [0, last] : [mode.low, mode.high], most = last - 1;
+    for (let i = 0; i < codes.length; i++) {
+      const code = Math.floor(last * (values[i] - low) / (high - low));
+      codes[i] = values[i] === values[i] ? Math.min(most, Math.max(0, code)) : last;
+    }
+    return codes;
+  }
+
+  const paint = painter(), colours = pictures.map(() => null), stale = new Set();
+  let chosen = null; // of every point whether it is selected, if any is
+
+  function draw(e) {
+    const { x_range, y_range, inner_width, inner_height } = pictures[e], source = model("image" + e);
+    const scale = window.devicePixelRatio || 1, [width, height] = [inner_width, inner_height].map(side => Math.round(side * scale));
+    if (!(width > 0 && height > 0)) return;
+    const Image = source.data.image[0].constructor, image = new Image(new ArrayBuffer(4 * width * height), [height, width]);
+    const [x, y] = fields[e].map(name => columns[name]), { start: left, end: right } = x_range, { start: bottom, end: top } = y_range;
+    const view = { width, height, left, bottom, perX: width / (right - left), perY: height / (top - bottom) };
+    const layers = chosen ? [{ alpha: 0.08, wanted: chosen, value: 0 }, { alpha: 0.85, wanted: chosen, value: 1 }] : [{ alpha: 0.85 }];
+    paint(view, { x, y }, colours[e] ??= coded(e), palette(), size * scale, layers, image);
+    Object.assign(source.data, { image: [image], x: [left], y: [bottom], dw: [right - left], dh: [top - bottom] });
+    source.change.emit();
+  }
+
+  /** Draw again, once for all that changes now, before the next frame. */
+  function redraw(...places) {
+    if (!stale.size) queueMicrotask(() => { const all = [...stale]; stale.clear(); all.forEach(draw); });
+    places.forEach(e => stale.add(e));
+  }
+  const redrawAll = () => redraw(...pictures.keys());
+  function recolour() {
+    colours.fill(null);
+    redrawAll();
   }
 
   const short = value => Number.isFinite(value) ? String(Number(value.toPrecision(3))) : "not measured";
@@ -247,36 +272,64 @@
   // Selections ----------------------------------------------------------------------------------------------
 
   function selected() {
-    const into = $("many"), chosen = [...points.selected.indices];
-    if (!chosen.length) return into.replaceChildren(element("p", "None yet.", { className: "note" }));
-    into.replaceChildren(element("p", `${chosen.length.toLocaleString("en")} of ${facts.n.toLocaleString("en")} points`));
+    const into = $("many"), list = points.selected.indices;
+    chosen = list.length ? new Uint8Array(facts.n) : null;
+    for (const i of list) chosen[i] = 1;
+    redrawAll();
+    if (!chosen) return into.replaceChildren(element("p", "None yet.", { className: "note" }));
+    into.replaceChildren(element("p", `${list.length.toLocaleString("en")} of ${facts.n.toLocaleString("en")} points`));
     if (facts.shade) into.append(errors(`Median of their ${facts.shade}`, e => {
-      const held = chosen.map(i => columns["e" + e][i]).filter(Number.isFinite).sort((a, b) => a - b);
+      const held = Float64Array.from(list, i => columns["e" + e][i]).filter(Number.isFinite).sort();
       return held.length ? short(10 ** held[held.length >> 1]) : "not measured";
     }));
-    if (facts.labels) into.append(element("p", counted(chosen)));
-    if (facts.sprite) into.append(thumbs(chosen.slice(0, THUMBS), 48));
-    const box = element("textarea", undefined, { readOnly: true, value: chosen.map(called).join(", ") });
-    box.setAttribute("aria-label", "numbers of the selected points");
-    box.addEventListener("focus", () => box.select());
-    into.append(box);
+    if (facts.labels) into.append(element("p", counted(list)));
+    if (facts.sprite) into.append(thumbs([...list].slice(0, THUMBS), 48));
+    into.append(numbers(list));
   }
 
-  function counted(chosen) {
-    const counts = new Map();
-    for (const i of chosen) counts.set(label(i), (counts.get(label(i)) ?? 0) + 1);
+  /** A box with the numbers of points, to be copied; very many are written when somebody goes there. */
+  function numbers(list) {
+    const box = element("textarea", undefined, { readOnly: true }), write = () => { box.value = [...list].map(called).join(", "); };
+    box.setAttribute("aria-label", "numbers of the selected points");
+    if (list.length > WRITTEN) box.placeholder = `${list.length.toLocaleString("en")} numbers, once you click here`; else write();
+    box.addEventListener("focus", () => { write(); box.select(); });
+    return box;
+  }
+
+  function counted(list) {
+    const codes = new Map(), counts = new Map();
+    for (const i of list) codes.set(columns.label[i], (codes.get(columns.label[i]) ?? 0) + 1);
+    for (const [code, count] of codes) counts.set(facts.labels[code], count);
     const most = [...counts].sort((a, b) => b[1] - a[1]), rest = most.length > 8 ? ` and ${most.length - 8} other labels` : "";
     return most.slice(0, 8).map(([name, count]) => `${name}: ${count}`).join(", ") + rest;
   }
 
+  const COMBINED = {
+    replace: (before, now) => now, append: (before, now) => before | now, intersect: (before, now) => before & now,
+    subtract: (before, now) => before & ~now, xor: (before, now) => before ^ now,
+  };
+
+  /** Put the points within a lasso together with those of `before`. It is filled in a picture, where they are looked up. */
+  function within(e, { x: xs, y: ys }, how, before) {
+    const { x_range, y_range, inner_width: width, inner_height: height } = pictures[e];
+    const perX = width / (x_range.end - x_range.start), perY = height / (y_range.end - y_range.start);
+    const canvas = element("canvas", undefined, { width, height }), context = canvas.getContext("2d", { willReadFrequently: true });
+    context.beginPath();
+    for (let k = 0; k < xs.length; k++) context.lineTo((xs[k] - x_range.start) * perX, (ys[k] - y_range.start) * perY);
+    context.fill("evenodd");
+    const { data } = context.getImageData(0, 0, width, height), [px, py] = fields[e].map(name => columns[name]), list = [];
+    const combined = COMBINED[how] ?? COMBINED.replace;
+    for (let i = 0; i < facts.n; i++) {
+      const u = Math.floor((px[i] - x_range.start) * perX), v = Math.floor((py[i] - y_range.start) * perY);
+      const inside = u >= 0 && v >= 0 && u < width && v < height && data[4 * (v * width + u) + 3] > 127;
+      if (combined(before ? before[i] : 0, inside ? 1 : 0) & 1) list.push(i);
+    }
+    points.selected.indices = list;
+  }
+
   // What a person does --------------------------------------------------------------------------------------
 
-  let resting = 0;
   function move(picture, right, up, factor) {
-    // As bokeh's own tools do: while it moves, fewer points are drawn where there is no graphics card.
-    document_.interactive_start(picture);
-    clearTimeout(resting);
-    resting = setTimeout(() => document_.interactive_stop(), 300);
     [[picture.x_range, right], [picture.y_range, up]].forEach(([range, step]) => {
       const { start, end } = range, middle = (start + end) / 2 + step * (end - start), half = factor * (end - start) / 2;
       range.have_updated_interactively = true;
@@ -289,8 +342,19 @@
   };
 
   function listen(div, e) {
-    let pointer = null, asked = false, last = null;
-    div.addEventListener("pointermove", event => { pointer = event; });
+    const picture = pictures[e], lasso = picture.toolbar.tools.find(tool => tool.type === "LassoSelectTool");
+    let pointer = null, asked = false, last = null, before;
+    for (const kind of ["pointermove", "pointerup"]) div.addEventListener(kind, event => { pointer = event; }, true);
+    picture.on_event("selectiongeometry", event => {
+      const { shiftKey, ctrlKey } = pointer ?? {};
+      if (before === undefined) before = chosen; // a lasso under way selects, too: it begins from there each time
+      within(e, event.geometry, shiftKey ? (ctrlKey ? "subtract" : "append") : ctrlKey ? "intersect" : lasso.mode, before);
+      if (event.final) before = undefined;
+    });
+    lasso.clear?.connect(clear);
+    lasso.invert?.connect(() => { points.selected.indices = [...Array(facts.n).keys()].filter(i => !chosen?.[i]); });
+    for (const range of [picture.x_range, picture.y_range]) range.change.connect(() => redraw(e));
+    for (const side of ["inner_width", "inner_height"]) picture.properties[side].change.connect(() => redraw(e));
     div.addEventListener("pointerleave", () => { last = null; show(-1); tip(e, -1); });
     pictures[e].on_event("mousemove", event => {
       last = event;
@@ -313,15 +377,20 @@
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (KEYS[event.key]) move(pictures[e], ...KEYS[event.key]);
       else if (event.key === "0") pictures[e].reset.emit();
+      else if (event.key === "Escape") clear();
       else return;
       event.preventDefault();
     });
   }
 
-  $("mode").addEventListener("change", event => { mode = facts.modes[event.target.value]; paint(); legend(); });
-  $("size").addEventListener("input", event => glyphs.forEach(renderer => each(renderer, glyph => { glyph.size = { value: +event.target.value }; })));
+  $("mode").addEventListener("change", event => { mode = facts.modes[event.target.value]; recolour(); legend(); });
+  $("size").addEventListener("input", event => { size = +event.target.value; redrawAll(); });
   $("seams")?.addEventListener("change", event => facts.embeddings.forEach((_, e) => sewn(e).forEach(made => { made.visible = event.target.checked; })));
-  $("clear").addEventListener("click", () => { points.selected.indices = []; show(-1); });
+  function clear() {
+    points.selected.indices = [];
+    show(-1);
+  }
+  $("clear").addEventListener("click", clear);
   $("controls").addEventListener("submit", event => {
     event.preventDefault();
     const number = $("point").value, i = number === "" ? -1 : place(+number);
@@ -332,7 +401,8 @@
     const e = +choice.dataset.place, [x, y] = choice.value.split(",").map(axis => `y${e}_${axis}`);
     fields[e] = [x, y];
     turnSides(e, choice.value.replace(",", ""));
-    each(glyphs[e], glyph => { glyph.x = { field: x }; glyph.y = { field: y }; });
+    each(model("extent" + e), glyph => glyph.setv({ x: { field: "x" + choice.value[0] }, y: { field: "x" + choice.value[2] } }));
+    redraw(e);
     pictures[e].reset.emit();
     shown = -1;
   });
@@ -340,18 +410,13 @@
   points.selected.properties.indices.change.connect(selected);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 
-  $("size").value = glyphs[0].glyph.size.value;
+  $("size").value = size;
   theme();
-  paint();
   legend();
   points.data = columns;
-  // Without a card a part of many points is drawn at first, as while a picture moves, and all half a second later.
-  if (!card) document_.interactive_start(pictures[0]);
+  redrawAll();
   $("wait").remove();
-  const mark = name => requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset[name] = Math.round(performance.now()); }));
-  const settle = () => document_.interactive_duration() < 0 ? mark("whole") : setTimeout(settle, 20);
-  mark("ready");
-  requestAnimationFrame(() => setTimeout(settle, 20));
+  requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.ready = Math.round(performance.now()); }));
 })().catch(error => {
   const wait = document.getElementById("wait");
   if (wait) wait.textContent = `The pictures cannot be drawn here (${error.message}). The numbers below stand.`;

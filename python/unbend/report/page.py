@@ -40,11 +40,11 @@ ENDS = (38, 218)
 
 MARK = "#e6007e"
 
-MOVED_AT_ONCE = 8_000
-"""Without a graphics card, of more points so many are drawn while a picture moves."""
+AT_ONCE = 20_000
+"""So many points are selected while a lasso is drawn, more when it is closed."""
 
-ROUND = 20_000
-"""Dots of more points are squares, too small for that to be seen, which are painted in half the time."""
+PLAIN = "#888888"
+"""What has no value, or where nothing is to be told apart."""
 
 CATEGORIES = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"),
@@ -77,7 +77,7 @@ def write(
         title=title,
         nonce=secrets.token_urlsafe(16),
         style=_part("page.css"),
-        script=_part("page.js"),
+        script=_part("paint.js") + _part("page.js"),
         bokeh=_scripts(),
         docs=docs,
         page=_facts(shown, found, items),
@@ -192,63 +192,58 @@ def _part(name: str) -> str:
 def _scripts() -> list[str]:
     from bokeh.resources import Resources
 
-    return list(Resources(mode="inline", components=["bokeh", "bokeh-gl"]).js_raw)
+    return list(Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
 def _pictures(shown: Shown) -> tuple[Any, list[dict[str, Any]]]:
     """Return bokeh's documents and where they go, all with one source of points: so selections are shared."""
     from bokeh.document import Document
     from bokeh.embed.util import standalone_docs_json_and_render_items
-    from bokeh.models import ColumnDataSource, LinearColorMapper
+    from bokeh.models import ColumnDataSource
 
     document = Document()
-    empty: dict[str, list[float]] = {name: [] for name in shown.columns}
-    points = ColumnDataSource(data=empty, name="points")
-    mapper = LinearColorMapper(palette=["#777777"], low=0, high=1, nan_color="#8888", name="mapper")
+    # No picture draws from it: it holds the points for all, and what is selected.
+    points = ColumnDataSource(data={name: [] for name in shown.columns}, name="points")
     ends = [
         f"{end}{place}_{axis}" for place in range(len(shown.embeddings)) for end in "ab" for axis in (0, 1)
     ]
     near = ColumnDataSource(data={name: [] for name in ends}, name="near")
-    for place in range(len(shown.embeddings)):
-        document.add_root(_picture(place, shown, points, near, mapper))
-    docs, items = standalone_docs_json_and_render_items(list(document.roots))
+    pictures = [_picture(place, shown, near) for place in range(len(shown.embeddings))]
+    pictures[0].tags = [points]
+    for picture in pictures:
+        document.add_root(picture)
+    docs, items = standalone_docs_json_and_render_items(pictures)
     return docs, [item.to_json() for item in items]
 
 
-def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> Any:
+def _picture(place: int, shown: Shown, near: Any) -> Any:
+    from bokeh.models import ColumnDataSource, LassoSelectTool
     from bokeh.plotting import figure
 
+    # The page itself looks who is within.
+    lasso = LassoSelectTool(renderers=[], continuous=len(shown.near) <= AT_ONCE)
     picture = figure(
         name=f"picture{place}",
-        output_backend="webgl",
         match_aspect=True,
         sizing_mode="stretch_both",
         min_width=100,
-        tools="pan,wheel_zoom,box_zoom,lasso_select,reset,save",
+        min_border_left=44,  # room for numbers: they are painted before it is known how long they are
+        tools=["pan", "wheel_zoom", "box_zoom", lasso, "reset", "save"],
         active_drag="pan",
         active_scroll="wheel_zoom",
         toolbar_location="above",
         background_fill_color=None,
         border_fill_color=None,
-        lod_threshold=MOVED_AT_ONCE,
-        lod_interval=10_000,
-        lod_factor=max(1, math.ceil(len(shown.near) / MOVED_AT_ONCE)),
     )
     picture.toolbar.logo = None
-    error = shown.modes[0]["fields"]
-    dots = picture.scatter(
-        f"y{place}_0",
-        f"y{place}_1",
-        source=points,
-        marker="circle" if len(shown.near) <= ROUND else "square",
-        size=_size(len(shown.near)),
-        line_color=None,
-        fill_color={"field": error[place], "transform": mapper} if error else "#777777",
-        fill_alpha=0.85,
-        nonselection_fill_alpha=0.08,
-    )
+    # The page paints the points into an image of what is in sight; two that nobody sees say where they all lie.
+    blank = {"image": [np.zeros((1, 1), dtype=np.uint32)], "x": [0.0], "y": [0.0], "dw": [1.0], "dh": [1.0]}
+    image = ColumnDataSource(data=blank, name=f"image{place}")
+    picture.image_rgba("image", "x", "y", "dw", "dh", source=image)
+    corners = ColumnDataSource(data=_extent(place, shown))
+    extent = picture.scatter("x0", "x1", source=corners, alpha=0, name=f"extent{place}")
     for ends in (picture.x_range, picture.y_range):
-        ends.update(renderers=[dots])
+        ends.update(renderers=[extent])
     a, b = f"a{place}_", f"b{place}_"
     # On a layer of their own: the points below are not painted again when these change.
     above: dict[str, Any] = {"source": near, "level": "overlay", "line_color": MARK}
@@ -258,6 +253,13 @@ def _picture(place: int, shown: Shown, points: Any, near: Any, mapper: Any) -> A
     if sides is not None:
         draw_sides(picture, place, sides, CATEGORIES, _size(len(shown.near)))
     return picture
+
+
+def _extent(place: int, shown: Shown) -> dict[str, list[float]]:
+    """Return the least and the largest of each coordinate."""
+    axes = [name for name in shown.columns if name.startswith(f"y{place}_")]
+    ends = {name: shown.columns[name][np.isfinite(shown.columns[name])] for name in axes}
+    return {f"x{axis}": [float(held.min()), float(held.max())] for axis, held in enumerate(ends.values())}
 
 
 def _size(n: int) -> float:
@@ -279,6 +281,8 @@ def _facts(shown: Shown, found: Comparison, items: list[dict[str, Any]]) -> dict
         "modes": shown.modes,
         "labels": shown.labels,
         "scale": list(Viridis256[slice(*ENDS)]),
+        "plain": PLAIN,
+        "size": _size(len(shown.near)),
         "categories": CATEGORIES,
         "shade": None if shown.shade is None else _by_name(shown),
         "sprite": None if shown.sprite is None else _sheet(shown),
