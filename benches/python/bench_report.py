@@ -5,9 +5,9 @@
 Three embeddings of 50,000 points, and three of 200,000. Each report is written, then opened in a headless
 Chromium without a network and without a graphics card: seconds from the start of the navigation until it
 shows all points and answers. Then it is used: milliseconds from frame to frame while the wheel turns, in the
-median and of one in twenty at least; and for a turn of the wheel, for a step of the pointer, whose point shows
-its twelve neighbours in all pictures, and for a selection of half of the points, each until the next frame is
-done, the median of several. Waiting for a frame and doing nothing takes 33.
+median and at the 95th percentile; and for a turn of the wheel, for a step of the pointer, whose point shows
+its twelve neighbours in all pictures, and for a selection of half of the points, each until the next frame
+is done, the median of several. Waiting for a frame and doing nothing takes 33.
 
 `--peers` writes the same points with plotly, which must be installed: size and seconds until it has drawn.
 `--pictures` keeps screenshots, light and dark, wide and narrow, to be looked at.
@@ -75,7 +75,9 @@ def measured(browser, action):
 def frames(browser):
     """Return the milliseconds between frames while the wheel turns: the median, and the 95th percentile."""
     x, y = browser.run(BOX)
-    browser.run("window.frames_ = []; (function next(t) { frames_.push(t); requestAnimationFrame(next); })(0); 0")
+    browser.run(
+        "window.frames_ = []; (function next(t) { frames_.push(t); requestAnimationFrame(next); })(0); 0"
+    )
     for step in range(TURNS):
         turn(browser, x, y, step < TURNS / 2)
     between = sorted(browser.run("frames_.slice(2).map((t, i) => t - frames_[i + 1])"))

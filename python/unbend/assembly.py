@@ -192,9 +192,9 @@ class _System:
 
     def centred(self, y: Array) -> Array:
         """Return `y` without its mean on every component."""
-        columns = y.reshape(-1, self._d)
         if self._labels is None:
-            return np.asarray(columns - columns.mean(axis=0), dtype=np.float64).ravel()
+            return self._core.centred(y, self._d)
+        columns = y.reshape(-1, self._d)
         sums = [np.bincount(self._labels, column) for column in columns.T]
         means = np.stack(sums, axis=1) / self._sizes[:, None]
         return np.asarray(columns - means[self._labels], dtype=np.float64).ravel()

@@ -30,7 +30,7 @@ LARGEST, LARGEST_OF_WIDE = 1024, 256
 WIDE = 16
 
 FEWEST, MOST, MOST_OF_WIDE, WORK = 64, 256, 1024, 4e9
-"""Points looked at: as many as cost so many products. Spectra of wide data differ more from point to point."""
+"""Points looked at: as many as cost so many products. Spectra of wide data differ more among points."""
 
 MOST_VALUES = 32
 """Larger dimensions are not looked for."""

@@ -81,8 +81,8 @@ class Selection:
     complete : bool
         False if the sweep was interrupted. ``select(..., resume=selection)`` goes on.
     timings : dict of float
-        The seconds that went into the "neighbours", the "dimension", the "graphs" and what is wrong with them,
-        the "embeddings", and their "measures".
+        The seconds that went into the "neighbours", the "dimension", the "graphs" and what is wrong with
+        them, the "embeddings", and their "measures".
     model : estimator or None
         The fitted estimator of the embedding chosen, with `transform` and `save`.
 
@@ -502,7 +502,7 @@ class _Run:
         return (*_apart(d, self.dimension.value), k, list(self.models).index(name))
 
     def _timings(self) -> dict[str, float]:
-        """Return what went into the parts of the sweep; of one that was resumed since then, but for the fits."""
+        """Return what went into the parts of the sweep; but for the fits, since it was resumed."""
         known = {stage: self.watch.timings[stage] for stage in STAGES}
         fits = sum(c.seconds for c in self.made)
         return known | {"embeddings": fits, "measures": self.sweep.seconds}
@@ -537,7 +537,7 @@ def _is_flagged(grid: Grid) -> bool:
 
 
 def _is_least(best: Candidate) -> bool:
-    """Return whether no score can be so much below that of the choice that this would not count as the same."""
+    """Return whether no score can be so much below that of the choice that it does not count as the same."""
     return best["score"].value <= (1 + SAME) * best["least"].value
 
 

@@ -205,9 +205,9 @@ class Sweep:
         """What the neighbourhoods of each size are like."""
         pieces, joined = self._pieces, self._short_circuits
         fewest = pieces[self.sizes[-1]][0]
-        bounds = screes(
-            self.x, self.widest, list(self.sizes), self._few, thread_count(self.n_jobs)
-        ).mean(axis=1)
+        bounds = screes(self.x, self.widest, list(self.sizes), self._few, thread_count(self.n_jobs)).mean(
+            axis=1
+        )
         return {
             k: Grid(k, *pieces[k], joined[k], bound, pieces[k][0] > fewest, joined[k] > JOINED)
             for k, bound in zip(self.sizes, bounds, strict=True)

@@ -57,16 +57,10 @@ class Browser:
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
+        options = ["--headless=new", "--no-sandbox", "--remote-debugging-pipe", f"--user-data-dir={folder}"]
+        options += ["--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage"]
         process = subprocess.Popen(
-            [
-                chromium(),
-                "--headless=new",
-                "--no-sandbox",
-                "--remote-debugging-pipe",
-                f"--user-data-dir={folder}",
-            ]
-            + ["--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage"]
-            + ["--disable-gpu", "--disable-3d-apis"],
+            [chromium(), *options, "--disable-gpu", "--disable-3d-apis"],
             preexec_fn=descriptors,
             close_fds=False,
             stdout=subprocess.DEVNULL,

@@ -562,7 +562,8 @@ def lonely(y):
 def painted(browser, place, at):
     """Return red, green, blue and opacity of the image of a picture at a point of the embedding."""
     code = f"""(([px, py]) => {{
-      const {{ image: [image], x: [x], y: [y], dw: [dw], dh: [dh] }} = {MODEL}('image{place}').data, [h, w] = image.shape;
+      const {{ image: [image], x: [x], y: [y], dw: [dw], dh: [dh] }} = {MODEL}('image{place}').data;
+      const [h, w] = image.shape;
       const pixel = image[Math.floor(h * (py - y) / dh) * w + Math.floor(w * (px - x) / dw)];
       return [0, 8, 16, 24].map(shift => (pixel >>> shift) & 255);
     }})({[float(v) for v in at]})"""
@@ -595,12 +596,14 @@ def test_dots_are_blended_as_the_textbook_says(browser, size, alpha):
     wanted = (np.arange(n) % 2).astype(int)
     columns = json.dumps([[None if np.isnan(v) else float(v) for v in column] for column in y.T])
     found = browser.run(f"""(() => {{
-      const [x, y] = {columns}.map(column => Float32Array.from(column, v => v ?? NaN)), into = new Uint32Array({width * height});
+      const [x, y] = {columns}.map(column => Float32Array.from(column, v => v ?? NaN));
+      const into = new Uint32Array({width * height});
       const wanted = Uint8Array.from({wanted.tolist()}), codes = Uint8Array.from({codes.tolist()});
       const layers = [{{ alpha: {alpha}, wanted, value: 0 }}, {{ alpha: 0.3, wanted, value: 1 }}];
-      const paint = painter(), view = {{ width: {width}, height: {height}, left: 0, bottom: 0, perX: 1, perY: 1 }};
+      const view = {{ width: {width}, height: {height}, left: 0, bottom: 0, perX: 1, perY: 1 }};
+      const paint = painter();
       const palette = Uint32Array.from({packed});
-      paint(view, {{ x: y, y: x }}, codes, palette, 7, [{{ alpha: 1 }}], into); // what was painted before is forgotten
+      paint(view, {{ x: y, y: x }}, codes, palette, 7, [{{ alpha: 1 }}], into); // which is forgotten
       paint(view, {{ x, y }}, codes, palette, {size}, layers, into);
       return [...into];
     }})()""")
@@ -608,7 +611,9 @@ def test_dots_are_blended_as_the_textbook_says(browser, size, alpha):
     centre_y, centre_x = (np.indices((height, width)) + 0.5).astype(float)
     for value, opacity in ((0, alpha), (1, 0.3)):
         for i in np.flatnonzero((wanted == value) & np.isfinite(y).all(axis=1)):
-            at = np.floor(y[i].astype(float) * 4) / 4 + 0.125  # places within a pixel are told apart by quarters
+            at = (
+                np.floor(y[i].astype(float) * 4) / 4 + 0.125
+            )  # places within a pixel are told apart by quarters
             far = np.hypot(centre_x - at[0], centre_y - at[1])
             share = (opacity * np.clip(size / 2 + 0.5 - far, 0, 1))[..., None]
             expected, shown = share * palette[codes[i]] + (1 - share) * expected, share + (1 - share) * shown
@@ -745,7 +750,9 @@ def test_colours_and_axes_can_be_chosen(data, made, fresh):
     assert painted(fresh, 1, y[point]) == opaque(scale[code])
     assert fresh.run("document.getElementById('legend').textContent").startswith("arc <b>")
     fresh.run("mode.value = 1; mode.dispatchEvent(new Event('change'))")
-    names, categories = (json.loads(Page(made[0].path).script("facts"))[key] for key in ("labels", "categories"))
+    names, categories = (
+        json.loads(Page(made[0].path).script("facts"))[key] for key in ("labels", "categories")
+    )
     assert painted(fresh, 1, y[point]) == opaque(categories[names.index(made[1][point])])
     fresh.run("mode.value = 0; mode.dispatchEvent(new Event('change'))")
     assert painted(fresh, 1, y[point]) == opaque(expected_colour(made, 1, point))

@@ -178,7 +178,8 @@ def shared(found):
 
 
 @pytest.mark.parametrize(
-    ("name", "share"), [("swiss_roll", 0), ("swiss_roll", 0.5), ("s_curve", 0), ("s_curve", 0.1), ("hemisphere", 0)]
+    ("name", "share"),
+    [("swiss_roll", 0), ("swiss_roll", 0.5), ("s_curve", 0), ("s_curve", 0.1), ("hemisphere", 0)],
 )
 def test_what_is_left_out_could_not_have_been_chosen(name, share):
     x, _ = getattr(ub.datasets, name)(1000, random_state=1)
@@ -379,9 +380,7 @@ def test_estimators_are_methods(roll):
 
 
 def test_the_same_for_any_number_of_threads(roll):
-    one, four = (
-        ub.select(roll[0], [6, 9], exhaustive=True, random_state=0, n_jobs=jobs) for jobs in (1, 4)
-    )
+    one, four = (ub.select(roll[0], [6, 9], exhaustive=True, random_state=0, n_jobs=jobs) for jobs in (1, 4))
     for left, right in zip(one.candidates, four.candidates, strict=True):
         assert {name: value.to_dict() for name, value in left.items()} == {
             name: value.to_dict() for name, value in right.items()

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 use ndarray::{Array2, Axis};
-use unbend::embed::{Frames, Objective, Refiner};
+use unbend::embed::{Frames, Objective, Refiner, centred};
 use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, measure, neighbors};
 
 use crate::clouds::*;
@@ -55,6 +55,28 @@ fn off(found: &[f64], expected: &DMatrix<f64>) -> f64 {
 
 fn dense(y: &Array2<f64>) -> DMatrix<f64> {
     DMatrix::from_fn(y.nrows(), y.ncols(), |i, b| y[[i, b]])
+}
+
+#[test]
+fn means_are_taken_away() {
+    for (n, d) in [(1, 1), (7, 3), (8, 1), (1000, 2), (9001, 5), (4096, 4)] {
+        let y = gaussian(n, d, 3) + 5.0;
+        let flat: Vec<f64> = y.iter().copied().collect();
+        let of = || {
+            let mut out = vec![f64::NAN; n * d];
+            centred(&flat, d, &mut out).unwrap();
+            out
+        };
+        let (found, expected) = (of(), &y - &y.mean_axis(Axis(0)).unwrap());
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12), "{n} x {d}");
+        for threads in [1, 3] {
+            assert!(on_threads(threads, of) == found, "{threads} threads");
+        }
+    }
+    let error = centred(&[1.0; 7], 2, &mut [0.0; 7]).unwrap_err();
+    assert_eq!(error.to_string(), "Y has 7 rows, but its columns has 2");
+    assert!(centred(&[1.0; 6], 2, &mut [0.0; 4]).is_err());
+    assert!(centred(&[], 0, &mut []).is_err());
 }
 
 #[test]

@@ -236,7 +236,7 @@ def _picture(place: int, shown: Shown, near: Any) -> Any:
         border_fill_color=None,
     )
     picture.toolbar.logo = None
-    # The page paints the points into an image of what is in sight; two that nobody sees say where they all lie.
+    # The page paints the points into an image of what is in sight; two unseen ones say where they all lie.
     blank = {"image": [np.zeros((1, 1), dtype=np.uint32)], "x": [0.0], "y": [0.0], "dw": [1.0], "dh": [1.0]}
     image = ColumnDataSource(data=blank, name=f"image{place}")
     picture.image_rgba("image", "x", "y", "dw", "dh", source=image)

@@ -60,7 +60,6 @@ pub fn spectra_of<'py>(
     n_jobs: usize,
 ) -> PyResult<Flat<'py>> {
     let (x, lists) = (x.values(), lists.as_slice()?);
-    let work =
-        |m: &dyn Monitor| charts::spectra_of(&points("X", x, m)?, lists, size, &scales, n_values, m);
+    let work = |m: &dyn Monitor| charts::spectra_of(&points("X", x, m)?, lists, size, &scales, n_values, m);
     Ok(run(py, n_jobs, work)?.into_pyarray(py))
 }

@@ -14,6 +14,25 @@ use crate::run::{pool, run};
 
 type Flat<'py> = Bound<'py, PyArray1<f64>>;
 
+/// A new array of `len` numbers that `fill` writes on the threads of a pool.
+fn into_new<'py>(
+    py: Python<'py>,
+    pool: Option<&rayon::ThreadPool>,
+    len: usize,
+    fill: impl FnOnce(&mut [f64]) -> unbend::Result<()> + Send,
+) -> PyResult<Flat<'py>> {
+    let out = PyArray1::zeros(py, len, false);
+    let mut writable = out.readwrite();
+    let slice = writable.as_slice_mut()?;
+    py.detach(|| match pool {
+        Some(pool) => pool.install(|| fill(slice)),
+        None => fill(slice),
+    })
+    .map_err(to_python)?;
+    drop(writable);
+    Ok(out)
+}
+
 /// What refinement knows of data and graph, and the threads that it runs on.
 #[pyclass(frozen)]
 pub struct Refiner {
@@ -74,16 +93,13 @@ impl Refiner {
         y: PyReadonlyArray1<'py, f64>,
     ) -> PyResult<Flat<'py>> {
         let (y, graph) = (y.as_slice()?, graph.neighborhoods()?);
-        let out = PyArray1::zeros(py, y.len(), false);
-        let mut writable = out.readwrite();
-        let slice = writable.as_slice_mut()?;
-        py.detach(|| match &self.pool {
-            Some(pool) => pool.install(|| self.refiner.apply(&graph, y, slice)),
-            None => self.refiner.apply(&graph, y, slice),
-        })
-        .map_err(to_python)?;
-        drop(writable);
-        Ok(out)
+        into_new(py, self.pool.as_deref(), y.len(), |out| self.refiner.apply(&graph, y, out))
+    }
+
+    /// `y` of `d` columns, flat, less the mean of each.
+    fn centred<'py>(&self, py: Python<'py>, y: PyReadonlyArray1<'py, f64>, d: usize) -> PyResult<Flat<'py>> {
+        let y = y.as_slice()?;
+        into_new(py, self.pool.as_deref(), y.len(), |out| embed::centred(y, d, out))
     }
 
     /// For every point the sum of the weights of the neighbourhoods that hold it.
@@ -116,16 +132,7 @@ impl Multigrid {
     /// One cycle for `y` of `d` columns, flat.
     fn cycle<'py>(&self, py: Python<'py>, y: PyReadonlyArray1<'py, f64>, d: usize) -> PyResult<Flat<'py>> {
         let y = y.as_slice()?;
-        let out = PyArray1::zeros(py, y.len(), false);
-        let mut writable = out.readwrite();
-        let slice = writable.as_slice_mut()?;
-        py.detach(|| match &self.pool {
-            Some(pool) => pool.install(|| self.multigrid.cycle(y, d, slice)),
-            None => self.multigrid.cycle(y, d, slice),
-        })
-        .map_err(to_python)?;
-        drop(writable);
-        Ok(out)
+        into_new(py, self.pool.as_deref(), y.len(), |out| self.multigrid.cycle(y, d, out))
     }
 
     /// How many unknowns each level has.

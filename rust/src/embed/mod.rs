@@ -20,4 +20,4 @@ pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;
 pub use multigrid::Multigrid;
 pub use rectify::{Rectified, rectify};
-pub use refine::{Frames, Objective, Refiner};
+pub use refine::{Frames, Objective, Refiner, centred};

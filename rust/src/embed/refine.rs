@@ -291,6 +291,40 @@ impl Refiner {
     }
 }
 
+/// Rows that are summed side by side, so that it is done in vectors however few columns there are.
+const ABREAST: usize = 8;
+
+/// `y` of `d` columns, point after point, less the mean of each, written to `out`.
+pub fn centred(y: &[f64], d: usize, out: &mut [f64]) -> Result<()> {
+    if out.len() != y.len() || d == 0 || !y.len().is_multiple_of(d) {
+        let (left, right) = ("Y", "its columns");
+        return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: d });
+    }
+    let (width, stretch) = (ABREAST * d, CHUNK * ABREAST * d);
+    let sums: Vec<Vec<f64>> = y.par_chunks(stretch).map(|chunk| summed(chunk, width)).collect();
+    let mut means = vec![0.0; d];
+    for (place, sum) in sums.iter().flat_map(|sum| sum.iter().enumerate()) {
+        means[place % d] += sum;
+    }
+    means.iter_mut().for_each(|mean| *mean /= (y.len() / d) as f64);
+    let means = means.repeat(ABREAST);
+    out.par_chunks_mut(stretch).zip(y.par_chunks(stretch)).for_each(|(out, y)| {
+        for (out, y) in out.chunks_mut(width).zip(y.chunks(width)) {
+            out.iter_mut().zip(y).zip(&means).for_each(|((out, v), mean)| *out = v - mean);
+        }
+    });
+    Ok(())
+}
+
+/// The sum of all stretches of `width` numbers, the last of which may be shorter.
+fn summed(chunk: &[f64], width: usize) -> Vec<f64> {
+    let mut sum = vec![0.0; width];
+    for part in chunk.chunks(width) {
+        sum.iter_mut().zip(part).for_each(|(sum, v)| *sum += v);
+    }
+    sum
+}
+
 /// Writes w_i H X_i A_i of the neighbourhoods from `start` on to `out`; returns the sum of w_i G.
 struct LayOut<'a, 'x, 'y> {
     refiner: &'a Refiner,

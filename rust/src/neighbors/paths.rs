@@ -487,7 +487,11 @@ pub fn to_listed(
         }
     }
     if let Some(&far) = sources.iter().chain(lists).find(|&&i| i as usize >= graph.len()) {
-        return Err(Error::NeighborOutOfRange { point: far as usize, neighbor: far as usize, n: graph.len() });
+        return Err(Error::NeighborOutOfRange {
+            point: far as usize,
+            neighbor: far as usize,
+            n: graph.len(),
+        });
     }
     let mut rows = vec![0.0; lists.len()];
     rows.par_chunks_mut(k.max(1)).enumerate().try_for_each_init(Tree::default, |tree, (i, row)| {
