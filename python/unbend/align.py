@@ -15,6 +15,7 @@ from ._random import RandomState, seed_from
 from .assembly import Solution, solve
 from .embed import SUSPICIOUS, NotFlatWarning, Refine, _Embedding
 from .estimator import check_choice
+from .locality import Renumbered
 from .metrics import Faithfulness, faithfulness
 from .metrics.folds import OVERLAPPING
 from .neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
@@ -256,7 +257,9 @@ class ProcrustesAlignment(_Embedding):
             if ANNEALING[name] is int:
                 as_count(value, f"annealing[{name!r}]")
 
-    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+    def _embed(
+        self, x: Matrix, net: _core.Net | None, watch: Watch, near: Renumbered | None
+    ) -> tuple[Array, dict[str, Any]]:
         task = _Task(self, x, net, watch)
         self.orientable_, self._tangents = not task.one_sided, task.tangents
         tried = {name: task.embed(name) for name in self._methods(len(x))}
@@ -283,6 +286,10 @@ class ProcrustesAlignment(_Embedding):
         if not trace[self.alignment_]["converged"] and not self.cut_.any():
             self._warn_of_residual(trace[self.alignment_])
         return embedding, trace
+
+    def _take_back(self, near: Renumbered) -> None:
+        super()._take_back(near)
+        self.loops_ = near.pairs(self.loops_)
 
     def _tangents_of(self, x: Matrix, net: _core.Net | None, watch: Watch) -> _core.Alignment:
         return self._tangents

@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,13 @@ from . import _core, memory
 from ._random import RandomState, seed_from
 from .cut import FEWEST, RELAYS, Opened, Seam, Sheets, Surface, pairs_of, same_side, without
 from .estimator import Placed, _Estimator, check_choice
+from .locality import Renumbered
 from .metrics import Faithfulness, faithfulness
 from .metrics.folds import OVERLAPPING
 from .neighbors import DEFAULT_NEIGHBORS, DEFAULT_RECALL, Neighborhoods, SearchMethod, check_method, search
 from .points import Matrix, as_count, thread_count
 from .progress import Callback, Watch
-
-if TYPE_CHECKING:
-    from .refine import Refinement
+from .refine import Refinement, RefinementInterrupted, refine
 
 __all__ = ["DisconnectedWarning", "GreedyProcrustes", "NotFlatWarning"]
 
@@ -376,10 +375,13 @@ class _Embedding(_OnGraph):
         if not self.refine_tol >= 0:
             raise ValueError(f"refine_tol = {self.refine_tol} is out of range: it must be at least 0")
 
-    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
+    def _embed(
+        self, x: Matrix, net: _core.Net | None, watch: Watch, near: Renumbered | None
+    ) -> tuple[Array, dict[str, Any]]:
         """Return an embedding, its components not yet laid out, and a trace.
 
-        Tangents are those of the `net`, if there is one, else those of the neighbourhoods.
+        Tangents are those of the `net`, if there is one, else those of the neighbourhoods. Points may be
+        renumbered.
         """
         raise NotImplementedError
 
@@ -405,10 +407,34 @@ class _Embedding(_OnGraph):
     # Fit ------------------------------------------------------------------------------------------------
 
     def _lay_flat(self, x: Matrix, k: int, watch: Watch) -> tuple[Array, dict[str, Any]]:
+        near = Renumbered.of(x, self.neighborhoods_, self.n_jobs)
+        if near is None:
+            return self._laid_flat(x, k, watch, None)
+        given = {"neighborhoods_": self.neighborhoods_, "component_labels_": self.component_labels_}
+        self.neighborhoods_, self.component_labels_ = near.graph, near.rows(self.component_labels_)
+        try:
+            embedding, trace = self._laid_flat(near.rows(x), k, watch, near)
+        except RefinementInterrupted as interrupt:
+            interrupt.embedding = near.back(interrupt.embedding)
+            raise
+        finally:
+            self.__dict__.update(given)
+        self._take_back(near)
+        return near.back(embedding), trace
+
+    def _take_back(self, near: Renumbered) -> None:
+        """Say of points what is known of their places."""
+        self.cut_pairs_, self.cut_ = near.pairs(self.cut_pairs_), near.back(self.cut_)
+        self.seams_ = near.seams(self.seams_)
+
+    def _laid_flat(
+        self, x: Matrix, k: int, watch: Watch, near: Renumbered | None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Lay points flat that are numbered as they shall be."""
         self.orientable_ = self.refinement_ = None
         self.__dict__.pop("_shape", None)
         net = self._find_tangents(x, k, watch)
-        embedding, trace = self._embed(x, net, watch)
+        embedding, trace = self._embed(x, net, watch, near)
         if self.REFINED_FIRST:
             embedding = self._refined(x, embedding, self._keep_cut(None), net, watch)
         if not self._was_stopped():
@@ -545,7 +571,7 @@ class _Embedding(_OnGraph):
         try:
             memory.check(plan.peak(), self.max_memory)
         except MemoryError as error:
-            warnings.warn(f"the data are left whole, for to cut them {error}", NotFlatWarning, stacklevel=6)
+            warnings.warn(f"the data are left whole, for to cut them {error}", NotFlatWarning, stacklevel=7)
             return False
         return True
 
@@ -611,8 +637,6 @@ class _Embedding(_OnGraph):
         method = self._refinement(net)
         if method is None:
             return embedding
-        from .refine import refine
-
         with watch.stage("refine"):
             self.refinement_ = refine(
                 x,
@@ -830,9 +854,14 @@ class GreedyProcrustes(_Embedding):
         self.tangent_neighbors_ = k
         return None
 
-    def _embed(self, x: Matrix, net: _core.Net | None, watch: Watch) -> tuple[Array, dict[str, Any]]:
-        if self.start is not None and self.start >= len(x):
-            raise ValueError(f"start = {self.start} is out of range: there are {len(x)} points")
+    def _embed(
+        self, x: Matrix, net: _core.Net | None, watch: Watch, near: Renumbered | None
+    ) -> tuple[Array, dict[str, Any]]:
+        start = self.start
+        if start is not None and start >= len(x):
+            raise ValueError(f"start = {start} is out of range: there are {len(x)} points")
+        if start is not None and near is not None:
+            start = near.place(start)
         with watch.stage("greedy", self.n_init * len(x)):
             found = _core.greedy(
                 x,
@@ -841,7 +870,7 @@ class GreedyProcrustes(_Embedding):
                 self.n_components,
                 self.tangent,
                 self.n_init,
-                self.start,
+                start,
                 seed_from(self.random_state),
                 thread_count(self.n_jobs),
                 progress=watch.progress,

@@ -29,6 +29,9 @@ SEARCH_COPIES = 1
 NARROW, WIDE = 4, 16
 """Up to the first dimension the search is always by tree, beyond the second never."""
 
+MANY = 50_000
+"""So many points are renumbered before they are embedded, if they are not wide."""
+
 CANDIDATE, SPARE_CANDIDATES, TILES = 16, 18, 10**7
 """What the search by products holds: bytes of a candidate, how many more than asked for, its tiles."""
 
@@ -159,6 +162,15 @@ class Plan(Stages):
 
     def _between(self) -> dict[str, dict[str, int]]:
         """Return the stages from the graph to the embedding."""
+        return {name: held | self._renumbered() for name, held in self._embedded().items()}
+
+    def _renumbered(self) -> dict[str, int]:
+        if not is_renumbered(self.n, self.q):
+            return {}
+        copies = {"graph in another order": INDEX * self.n * (self.k + 1)}
+        return copies | {"points in another order": self.n * self.q * self.itemsize}
+
+    def _embedded(self) -> dict[str, dict[str, int]]:
         stages = {}
         if self.tangents is not None:
             stages["tangents"] = self._graph() | self._net() | self._search_for_net(self.tangents)
@@ -284,6 +296,17 @@ class Plan(Stages):
             "measures": FAITHFULNESS_FIELDS * REAL * self.n,
             "centers": INDEX * self.n,
         }
+
+
+def is_renumbered(n: int, q: int) -> bool:
+    """Return whether points are embedded in another order than that they came in.
+
+    Examples
+    --------
+    >>> is_renumbered(1_000_000, 3), is_renumbered(1_000_000, 784), is_renumbered(1000, 3)
+    (True, False, False)
+    """
+    return n >= MANY and q <= WIDE
 
 
 def with_halo(points: int) -> int:

@@ -108,6 +108,12 @@ class Neighborhoods:
             "indices": self.indices,
         }
 
+    def _in_local_order(self, n_jobs: int) -> tuple[npt.NDArray[np.uint32], Neighborhoods]:
+        """Return an order in which neighbours stand near each other, and the graph between places in it."""
+        order, indptr, indices = _core.local_order(self._graph, n_jobs)
+        graph = Neighborhoods(indices, n_neighbors=self.n_neighbors, indptr=indptr, _found_here=True)
+        return order, graph
+
     @classmethod
     def from_knn(cls, indices: Any, distances: Any = None) -> Neighborhoods:
         """Use neighbours found by another tool: pynndescent, faiss, hnswlib, scikit-learn, ...

@@ -1,9 +1,9 @@
 //! Graphs given by the user are checked; what is derived from them is what sets and a search would give.
 
 use proptest::prelude::*;
-use unbend::{Error, Neighborhoods};
+use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, neighbors};
 
-use crate::clouds::{pick, rng};
+use crate::clouds::{gaussian, pick, rng};
 use crate::{cases, naive};
 
 fn ragged(rows: &[Vec<u32>]) -> Neighborhoods<'static> {
@@ -27,6 +27,40 @@ fn random_rows(n: usize, mean: f64, seed: u64) -> Vec<Vec<u32>> {
             row
         })
         .collect()
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    /// Renumbering says the same of other names, and neighbours stay in their order.
+    #[test]
+    fn a_renumbered_graph_is_the_same(n in 1usize..120, mean in 0.0..4.0f64, fixed: bool, seed in 0u64..10_000) {
+        let graph = if fixed && n > 3 {
+            let x = gaussian(n, 2, seed);
+            let points = Points::new("X", x.view(), &Unmonitored).unwrap();
+            neighbors::nearest(&points, 3, Search::Auto, &Unmonitored).unwrap().neighborhoods
+        } else {
+            ragged(&random_rows(n, mean, seed))
+        };
+        let order = graph.breadth_first(&Unmonitored).unwrap();
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        prop_assert!(sorted.iter().copied().eq(0..n as u32));
+        let (renumbered, places) = graph.renumbered(&order, &Unmonitored).unwrap();
+        prop_assert_eq!(renumbered.fixed_size(), graph.fixed_size());
+        for (place, &point) in order.iter().enumerate() {
+            prop_assert_eq!(places[point as usize] as usize, place);
+            let named: Vec<u32> = renumbered.of(place).iter().map(|&j| order[j as usize]).collect();
+            prop_assert_eq!(&named[..], graph.of(point as usize));
+        }
+        // a point is listed by one before it, or nobody before it lists anybody who is left
+        let mut listed = std::collections::BTreeSet::new();
+        for (place, &point) in order.iter().enumerate() {
+            let begun = !listed.contains(&point);
+            prop_assert!(!begun || listed.iter().all(|j| places[*j as usize] < place as u32));
+            listed.extend(graph.of(point as usize).iter().copied());
+        }
+    }
 }
 
 proptest! {

@@ -44,7 +44,7 @@ mod _core {
     use crate::measure::{asim, asim_all, faithfulness, lower_bound, overlap};
     #[pymodule_export]
     use crate::neighbors::{
-        check_graph, components, find_nearest, nearest, query, reversed, symmetrized, within,
+        check_graph, components, find_nearest, local_order, nearest, query, reversed, symmetrized, within,
     };
     #[pymodule_export]
     use crate::ranks::{coranking_corner, coranking_matrix, rank_curves, rank_tables, rank_values};

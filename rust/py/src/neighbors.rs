@@ -11,6 +11,10 @@ use crate::run::{Progress, run, run_reporting};
 
 type Parts<'py> = (Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 
+/// An order of the points, and a graph between the places in it.
+type Renumbered<'py> =
+    (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>);
+
 /// Indices and distances.
 type Answers<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 
@@ -125,6 +129,19 @@ pub fn reversed<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Lists<'py>>
 pub fn symmetrized<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Lists<'py>> {
     let neighborhoods = graph.neighborhoods()?;
     Ok(lists(py, run(py, 0, |_| Ok(neighborhoods.symmetrized()))?))
+}
+
+/// An order in which neighbours stand near each other, and the graph between places in it: row pointer and indices.
+#[pyfunction]
+pub fn local_order<'py>(py: Python<'py>, graph: Graph<'py>, n_jobs: usize) -> PyResult<Renumbered<'py>> {
+    let neighborhoods = graph.neighborhoods()?;
+    let (order, graph) = run(py, n_jobs, |m: &dyn Monitor| {
+        let order = neighborhoods.breadth_first(m)?;
+        let (graph, _) = neighborhoods.renumbered(&order, m)?;
+        Ok((order, graph))
+    })?;
+    let (indptr, indices) = graph.into_parts();
+    Ok((order.into_pyarray(py), indptr.map(|p| p.into_pyarray(py)), indices.into_pyarray(py)))
 }
 
 /// The connected component of every point.

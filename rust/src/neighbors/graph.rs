@@ -7,9 +7,16 @@ use branches::prefetch_read_data;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::monitor::Monitor;
 
 /// Points handled at once.
 const CHUNK: usize = 1024;
+
+/// Points between two looks at the monitor: less than a millisecond of work.
+const LOOK: usize = 2048;
+
+/// So many points before its turn memory is told that the neighbours of one will be read.
+const AHEAD: usize = 8;
 
 /// For every point its neighbours, nearest first and without the point itself.
 ///
@@ -195,6 +202,66 @@ impl<'a> Neighborhoods<'a> {
             Layout::Ragged(indptr) => Some(indptr.into_owned()),
         };
         (indptr, self.indices.into_owned())
+    }
+
+    /// All points, each after one that lists it as far as there is one, from the lowest that is left. Neighbours stand near
+    /// each other: what goes through the points in this order finds their neighbours where it has just been.
+    pub fn breadth_first(&self, monitor: &dyn Monitor) -> Result<Vec<u32>> {
+        let mut order: Vec<u32> = Vec::with_capacity(self.len());
+        let mut seen = vec![false; self.len()];
+        let mut next = 0;
+        for first in 0..self.len() as u32 {
+            if !std::mem::replace(&mut seen[first as usize], true) {
+                order.push(first);
+            }
+            while next < order.len() {
+                if next.is_multiple_of(LOOK) {
+                    monitor.check()?;
+                }
+                if let Some(&coming) = order.get(next + AHEAD) {
+                    self.soon(coming as usize);
+                }
+                let beside = self.of(order[next] as usize).iter();
+                order.extend(beside.filter(|&&j| !std::mem::replace(&mut seen[j as usize], true)));
+                next += 1;
+            }
+        }
+        Ok(order)
+    }
+
+    /// The same graph between the places of points in an order that has each once, and the place of each point.
+    /// Neighbours stay in their order.
+    pub fn renumbered(
+        &self,
+        order: &[u32],
+        monitor: &dyn Monitor,
+    ) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
+        let mut places = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&point, place)| places[point as usize] = place);
+        let mut indptr = vec![0i64; order.len() + 1];
+        for (place, &point) in order.iter().enumerate() {
+            indptr[place + 1] = indptr[place] + self.of(point as usize).len() as i64;
+        }
+        let mut indices = vec![0; self.indices.len()];
+        let mut rows = Vec::with_capacity(order.len().div_ceil(LOOK));
+        let mut rest = indices.as_mut_slice();
+        for some in order.chunks(LOOK) {
+            let size = some.iter().map(|&point| self.of(point as usize).len()).sum();
+            let (own, after) = rest.split_at_mut(size);
+            rows.push((some, own));
+            rest = after;
+        }
+        rows.into_par_iter().try_for_each(|(some, own)| {
+            monitor.check()?;
+            let listed = some.iter().flat_map(|&point| self.of(point as usize));
+            own.iter_mut().zip(listed).for_each(|(to, &j)| *to = places[j as usize]);
+            Ok(())
+        })?;
+        let graph = match self.layout {
+            Layout::Fixed(k) => Neighborhoods::fixed(k, indices),
+            Layout::Ragged(_) => Neighborhoods::ragged(indptr, indices),
+        };
+        Ok((graph, places))
     }
 
     /// For every point the points that list it, in rising order.

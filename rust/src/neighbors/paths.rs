@@ -56,12 +56,10 @@ impl Lengths {
         }
         monitor.check()?;
         let graph = neighborhoods.symmetrized();
-        let points = breadth_first(&graph, monitor)?;
-        let mut places = vec![0; points.len()];
-        points.iter().zip(0..).for_each(|(&point, place)| places[point as usize] = place);
+        let points = graph.breadth_first(monitor)?;
         let lengths = edge_lengths(x, &graph, &points, monitor)?;
         let longest = lengths.iter().copied().fold(0.0, f64::max);
-        let graph = renumbered(&graph, &points, &places, monitor)?;
+        let (graph, places) = graph.renumbered(&points, monitor)?;
         Ok(Lengths { graph, lengths, longest, points, places })
     }
 
@@ -163,27 +161,6 @@ impl Lengths {
     }
 }
 
-/// All points, each after a neighbour as far as there is one, from the lowest of each component.
-fn breadth_first(graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<u32>> {
-    let mut order: Vec<u32> = Vec::with_capacity(graph.len());
-    let mut seen = vec![false; graph.len()];
-    let mut next = 0;
-    for first in 0..graph.len() as u32 {
-        if !std::mem::replace(&mut seen[first as usize], true) {
-            order.push(first);
-        }
-        while next < order.len() {
-            if next.is_multiple_of(LOOK) {
-                monitor.check()?;
-            }
-            let beside = graph.of(order[next] as usize).iter();
-            order.extend(beside.filter(|&&j| !std::mem::replace(&mut seen[j as usize], true)));
-            next += 1;
-        }
-    }
-    Ok(order)
-}
-
 /// Of the edges of each point, in the order in which points are given.
 fn edge_lengths(
     x: &Points,
@@ -204,26 +181,6 @@ fn edge_lengths(
         lengths
     };
     Ok(map_blocks(points.len(), STAGE, &Silent(monitor), of_block)?.concat())
-}
-
-/// The same graph between places; neighbours stay in the order of the points.
-fn renumbered(
-    graph: &Neighborhoods,
-    points: &[u32],
-    places: &[u32],
-    monitor: &dyn Monitor,
-) -> Result<Neighborhoods<'static>> {
-    let mut indptr = Vec::with_capacity(points.len() + 1);
-    let mut indices = Vec::with_capacity(graph.indices().len());
-    indptr.push(0);
-    for some in points.chunks(LOOK) {
-        monitor.check()?;
-        for &i in some {
-            indices.extend(graph.of(i as usize).iter().map(|&j| places[j as usize]));
-            indptr.push(indices.len() as i64);
-        }
-    }
-    Ok(Neighborhoods::ragged(indptr, indices))
 }
 
 /// Between two points of the same dimension. Squares are summed in the order of the coordinates, so both directions
