@@ -1,8 +1,8 @@
 """Many points in an order in which neighbours lie near each other in memory.
 
-Data come in any order, and then every neighbour that is looked at is fetched from somewhere else. Breadth first
-along the graph, the neighbours of the next point are where those of the last were: a fit of a million points takes half
-the time.
+Data come in any order, and then every neighbour that is looked at is fetched from somewhere else. Breadth
+first along the graph, the neighbours of the next point are where those of the last were: a fit of a million
+points takes half the time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
 from .cut import Seam
 from .memory import is_renumbered
 from .neighbors import Neighborhoods

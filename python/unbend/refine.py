@@ -140,8 +140,8 @@ def refine(
     max_iter : int, default 60
         Number of steps.
     tol : float, default 1e-3
-        A step that lowers the objective by less than this share of it is the last. Of narrow data, none is taken
-        that could not lower it by more, for the lower bound.
+        A step that lowers the objective by less than this share of it is the last. Of narrow data, none is
+        taken that could not lower it by more, for the lower bound.
     max_time : float, optional
         Seconds after which no new step is begun.
     callback : callable, optional

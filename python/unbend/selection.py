@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from .plain import finite
 from .points import as_count, as_points
 from .progress import Callback, Stopped, Watch
 from .quality import pandas, wrapped
-from .sweep import INTERRUPTIONS, WIDER, Candidate, Grid, Key, Sweep, prototypes
+from .sweep import INTERRUPTIONS, WIDER, Candidate, Grid, Key, Sweep, described, prototypes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,20 +34,23 @@ CENTERS = 2000
 
 RULE = """\
 d is the dimension of the data, or the nearest to it of those asked for. Of the embeddings in d \
-dimensions those are left out whose neighbourhood graph falls into more pieces than that of the most \
+dimensions those do not count whose neighbourhood graph falls into more pieces than that of the most \
 neighbours, or has short circuits, unless all do. The score is {symbol}, at most 1 at each point, plus \
 overlap, on the same neighbourhoods for all: twice the largest, or the largest without short circuits; \
 here those of k = {common}. Of the embeddings whose score is within {same:.0%} of the least, or within \
 {near:.0%} and not surely worse (95 %, at the same points), the one with the fewest neighbours is chosen, \
 by the method named first. Embeddings that cannot be chosen by this need not be made: those in other \
-dimensions, those left out, and all that are left once the score of the choice is within {same:.0%} of the \
-lower bound, the least that there can be."""
+dimensions, those that do not count, and all that are left once the score of the choice is within \
+{same:.0%} of the lower bound, the least that there can be."""
 """How a selection is made."""
 
 STAGES = ("neighbours", "dimension", "graphs")
 
 SAME, NEAR = 0.02, 0.1
 """Scores are the same that differ by less than this share, or by less than that if a sample cannot tell."""
+
+ROUNDING = 1e-20
+"""Scores below this are rounding: all such embeddings are perfect."""
 
 _COLUMNS = ("r_n", "lower_bound", "r_c", "m_l", "overlap", "torn", "score")
 _HEADS = ("R_N", "bound", "R_C", "M_L", "overlap", "torn", "score")
@@ -72,6 +75,8 @@ class Selection:
         Of the data.
     common : int
         The size of the neighbourhoods on which all are scored.
+    methods : tuple of str
+        The names of the methods, as they were given.
     by : str
         The measure in the score.
     n_centers : int
@@ -82,7 +87,7 @@ class Selection:
         False if the sweep was interrupted. ``select(..., resume=selection)`` goes on.
     timings : dict of float
         The seconds that went into the "neighbours", the "dimension", the "graphs" and what is wrong with
-        them, the "embeddings", and their "measures".
+        them, the "embeddings", and their "measures"; of the last call, where a sweep was resumed.
     model : estimator or None
         The fitted estimator of the embedding chosen, with `transform` and `save`.
 
@@ -104,6 +109,7 @@ class Selection:
     n_points: int
     dim: int
     common: int
+    methods: tuple[str, ...]
     by: str
     n_centers: int
     seed: int
@@ -111,11 +117,12 @@ class Selection:
     timings: Mapping[str, float] = field(repr=False)
     model: Any = field(repr=False)
     _digest: str = field(repr=False)
+    _models: Mapping[str, str] = field(repr=False)
 
     @property
     def best(self) -> Candidate:
         """The embedding chosen."""
-        return chosen(self.candidates, self.grids, self.dimension.value)
+        return chosen(self.candidates, self.grids, self.dimension.value, self.methods)
 
     @property
     def n_components(self) -> int:
@@ -308,7 +315,8 @@ def select(
         Called as ``callback(embedding, done, total, best)`` about every 20 ms, with the name of the embedding
         that is being made, how many are done, of how many, and the best score so far.
     resume : Selection, optional
-        What an interrupted call with the same data and settings returned. The seed is taken from it.
+        What an earlier call with the same data and settings returned: interrupted, not exhaustive, or with
+        other methods or dimensions. The seed is taken from it.
 
     Returns
     -------
@@ -395,7 +403,12 @@ class _Run:
     def tasks(self) -> list[Key]:
         """All embeddings asked for, those that are likelier to be chosen first: see `_rank`."""
         every = [(name, k, d) for d in self.dimensions for k in self.sweep.sizes for name in self.models]
-        return sorted(every, key=lambda task: (*self._rank(task), task[1]))
+        return sorted(every, key=self._order)
+
+    def _order(self, task: Key) -> tuple[int, ...]:
+        """Return what comes first, and is chosen of those that are as good."""
+        name, k, _ = task
+        return (*self._rank(task), k, list(self.models).index(name))
 
     def _rank(self, task: Key) -> tuple[int, int, bool]:
         """Return what comes first: the nearest dimension; of it what is not flagged.
@@ -409,6 +422,12 @@ class _Run:
         """Take over what an interrupted sweep has made."""
         if before._digest != self.sweep.digest:
             raise ValueError("resume is a selection of other data, or with other settings")
+        known = described(self.models)
+        other = next((name for name, told in before._models.items() if known.get(name, told) != told), None)
+        if other is not None:
+            raise ValueError(
+                f"resume has embeddings by another {other!r}: {before._models[other]}, not {known[other]}"
+            )
         wanted = set(self.tasks)
         self.made = [c for c in before.candidates if c.key in wanted]
         if before.model is not None and before.best.key in wanted:
@@ -435,9 +454,19 @@ class _Run:
         if not made:
             return True
         best = self._best()
-        if self._rank(task) != self._rank(best.key):
-            return self._rank(task) < self._rank(best.key)
-        return not _is_least(best)
+        if self._order(task) < self._order(best.key):
+            return True
+        return self._rank(task) == self._rank(best.key) and not self._is_settled(best, made)
+
+    def _is_settled(self, best: Candidate, made: list[Candidate]) -> bool:
+        """Return whether the choice stays what it is if what follows is as good as can be.
+
+        Nothing that follows is so much better that the choice would not be as good. But beside another least
+        a sample may not tell that one before the choice is worse.
+        """
+        before = [c for c in made if self._order(c.key) < self._order(best.key)]
+        unsure = best["score"].half_width > 0 and any(_is_near(c["score"], best["score"]) for c in before)
+        return _is_least(best) and not unsure
 
     def _add(self, name: str, k: int, d: int) -> None:
         model, candidate = self._embed(name, k, d)
@@ -470,7 +499,7 @@ class _Run:
             self.held = best.key, self._embed(*best.key)[0]
 
     def _best(self) -> Candidate:
-        return chosen(self.made, self.sweep.grids, self.dimension.value)
+        return chosen(self.made, self.sweep.grids, self.dimension.value, tuple(self.models))
 
     def selection(self, complete: bool) -> Selection:
         """Return what there is."""
@@ -487,6 +516,7 @@ class _Run:
             left_out=tuple(task for task in self.tasks if task not in made),
             dim=sweep.x.shape[1],
             common=int(sweep.common.n_neighbors or 0),
+            methods=tuple(self.models),
             by=sweep.by,
             n_centers=len(sweep.centers),
             seed=sweep.seed,
@@ -494,6 +524,7 @@ class _Run:
             timings=self._timings(),
             model=None if held is None else held[1],
             _digest=sweep.digest,
+            _models=described(self.models),
         )
 
     def _row(self, key: Key) -> tuple[int, ...]:
@@ -502,25 +533,23 @@ class _Run:
         return (*_apart(d, self.dimension.value), k, list(self.models).index(name))
 
     def _timings(self) -> dict[str, float]:
-        """Return what went into the parts of the sweep; but for the fits, since it was resumed."""
-        known = {stage: self.watch.timings[stage] for stage in STAGES}
-        fits = sum(c.seconds for c in self.made)
-        return known | {"embeddings": fits, "measures": self.sweep.seconds}
+        return {stage: self.watch.timings[stage] for stage in STAGES} | self.sweep.seconds
 
 
 # The choice ------------------------------------------------------------------------------------------------
 
 
-def chosen(candidates: Iterable[Candidate], grids: Mapping[int, Grid], dimension: int) -> Candidate:
-    """Return the candidate that the rule chooses."""
+def chosen(
+    candidates: Iterable[Candidate], grids: Mapping[int, Grid], dimension: int, methods: Sequence[str]
+) -> Candidate:
+    """Return the candidate that the rule chooses; methods in the order in which they are named."""
     made = [c for c in candidates if c.error is None]
     d = nearest_to(dimension, [c.n_components for c in made])
     flat = [c for c in made if c.n_components == d]
     sound = [c for c in flat if not _is_flagged(grids[c.n_neighbors])] or flat
-    order = list(dict.fromkeys(c.method for c in made))
     least = min(sound, key=lambda c: c["score"].value)
     same = [c for c in sound if _is_as_good(c["score"], least["score"])]
-    return min(same, key=lambda c: (c.n_neighbors, order.index(c.method)))
+    return min(same, key=lambda c: (c.n_neighbors, methods.index(c.method)))
 
 
 def nearest_to(dimension: int, asked: Iterable[int]) -> int:
@@ -538,14 +567,18 @@ def _is_flagged(grid: Grid) -> bool:
 
 def _is_least(best: Candidate) -> bool:
     """Return whether no score can be so much below that of the choice that it does not count as the same."""
-    return best["score"].value <= (1 + SAME) * best["least"].value
+    return best["score"].value <= max((1 + SAME) * best["least"].value, ROUNDING)
+
+
+def _is_near(score: Value, least: Value) -> bool:
+    return score.value <= (1 + NEAR) * least.value
 
 
 def _is_as_good(score: Value, least: Value) -> bool:
-    """Return whether a score is that of the least, but for a small share or for the sample."""
-    if score.value <= (1 + SAME) * least.value:
+    """Return whether a score is that of the least, but for a small share, for rounding or for the sample."""
+    if score.value <= max((1 + SAME) * least.value, ROUNDING):
         return True
-    if score.value > (1 + NEAR) * least.value or score.units is None or least.units is None:
+    if not _is_near(score, least) or score.units is None or least.units is None:
         return False
     with np.errstate(invalid="ignore"):
         apart = score.units - least.units

@@ -19,6 +19,7 @@ from ._random import stream
 from .dimension import screes
 from .measures import Measure, Value
 from .methods import SWEPT
+from .metrics import faithfulness
 from .metrics.sampling import standard_error
 from .neighbors import Neighborhoods
 from .plain import finite
@@ -184,8 +185,8 @@ class Sweep:
     n_centers: int
     seed: int
     n_jobs: int | None
-    seconds: float = 0.0
-    """What it took to measure embeddings."""
+    seconds: dict[str, float] = field(default_factory=lambda: {"embeddings": 0.0, "measures": 0.0})
+    """What it took to make embeddings, and to measure them."""
 
     def prepare(self) -> None:
         """Find now what all embeddings need."""
@@ -287,7 +288,8 @@ class Sweep:
         seconds = time.perf_counter() - began
         said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
         values = self._values(model.embedding_, graph)
-        self.seconds += time.perf_counter() - began - seconds
+        self.seconds["embeddings"] += seconds
+        self.seconds["measures"] += time.perf_counter() - began - seconds
         model.set_params(callback=None)
         return model, Candidate(name, k, d, values, model.embedding_, seconds, said)
 
@@ -307,11 +309,16 @@ class Sweep:
         if y.shape[1] > self.x.shape[1]:
             raise ValueError(f"{y.shape[1]} dimensions are more than the {self.x.shape[1]} of the data")
         q = quality(self.x, y, names, neighborhoods=own, **options)
-        asked = [self.by, "overlap", "lower_bound"]
-        shared = quality(self.x, y, asked, neighborhoods=self.common, **options)
+        by = "r_c" if self.by == "r_c" else "r_n"
+        scaled = y if self.by != "r_n_scaled" else self._at_best_scale(y)
+        shared = quality(self.x, scaled, [by, "overlap", "lower_bound"], neighborhoods=self.common, **options)
         values = {name: q[name] for name in names} | {"overlap": shared["overlap"]}
         values |= {"torn": self._torn(y), "least": replace(shared["lower_bound"], measure=_LEAST)}
-        return values | {"score": _summed(shared[self.by], shared["overlap"])}
+        return values | {"score": _summed(shared[by], shared["overlap"])}
+
+    def _at_best_scale(self, y: Array) -> Array:
+        m = faithfulness(self.x, y, neighborhoods=self.common, n_jobs=self.n_jobs)
+        return y * m.scale
 
     def _torn(self, y: Array) -> Value:
         """Return the share of neighbours whose images are far apart, in the unit of most of them."""
@@ -350,6 +357,15 @@ def prototypes(methods: Any) -> dict[str, Any]:
             )
         found[str(name)] = method
     return found
+
+
+def described(models: Mapping[str, Any]) -> dict[str, str]:
+    """Return what sets each estimator apart from others, by name."""
+    told = {}
+    for name, model in models.items():
+        given = ", ".join(f"{key}={value!r}" for key, value in sorted(model.get_params().items()))
+        told[name] = f"{type(model).__name__}({given})"
+    return told
 
 
 def _pieces(graph: Neighborhoods) -> tuple[int, float]:

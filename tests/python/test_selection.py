@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +13,11 @@ import unbend as ub
 from scipy.spatial import procrustes
 from unbend.cli import main
 from unbend.cli.select import sizes
+from unbend.measures import Value
 from unbend.methods import SWEPT
-from unbend.selection import chosen
-from unbend.sweep import Sweep
+from unbend.metrics.sampling import standard_error
+from unbend.selection import _Run, chosen
+from unbend.sweep import SCORE, Candidate, Sweep
 
 SIZES = (6, 9, 12)
 
@@ -138,12 +142,10 @@ def test_rule_one_step_at_a_time(found):
 
 
 def test_flagged_sizes_are_left_out(found):
-    from dataclasses import replace
-
     flagged = {k: replace(g, fragmented=k == 6, short_circuited=k == 9) for k, g in found.grids.items()}
-    assert chosen(found.candidates, flagged, 2).n_neighbors == 12
+    assert chosen(found.candidates, flagged, 2, found.methods).n_neighbors == 12
     all_bad = {k: replace(g, short_circuited=True) for k, g in found.grids.items()}
-    assert chosen(found.candidates, all_bad, 2).key == found.best.key
+    assert chosen(found.candidates, all_bad, 2, found.methods).key == found.best.key
 
 
 def test_the_nearest_dimension_is_taken(roll):
@@ -231,6 +233,98 @@ def test_the_rest_can_be_made_later(roll, found):
     assert shared(whole) == shared(found)
     assert [c.key for c in whole.candidates] == [c.key for c in found.candidates]
     assert whole.best.key == short.best.key == found.best.key
+
+
+def test_a_method_added_later_may_be_chosen():
+    x, _ = ub.datasets.swiss_roll(3000, random_state=0)
+    alone = ub.select(x, [6, 9], 2, methods=["psa"], random_state=0)
+    fresh = ub.select(x, [6, 9], 2, methods=["gp", "psa"], random_state=0)
+    for exhaustive in (False, True):
+        both = ub.select(x, [6, 9], 2, methods=["gp", "psa"], exhaustive=exhaustive, resume=alone)
+        assert both.best.key == fresh.best.key == ("gp", 6, 2)
+        assert np.array_equal(both.model.embedding_, both.embedding)
+    other = {"psa": ub.ProcrustesAlignment(solve_tol=1e-3)}
+    with pytest.raises(ValueError, match=r"another 'psa': ProcrustesAlignment\(.*solve_tol=1e-08"):
+        ub.select(x, [6, 9], 2, methods=other, resume=alone)
+
+
+def test_the_method_named_first_is_chosen_though_it_failed_before(roll):
+    class Failing(ub.ProcrustesAlignment):
+        """Fails where neighbourhoods are small."""
+
+        def fit(self, X, y=None, *, neighborhoods=None):
+            if self.n_neighbors < 4:
+                raise ValueError("too few")
+            return super().fit(X, neighborhoods=neighborhoods)
+
+    x = np.random.default_rng(0).random((700, 3)) * [9, 9, 0.3]
+    methods = {"a": Failing(), "b": ub.ProcrustesAlignment()}
+    found = [
+        ub.select(x, [2, 12, 20], 2, methods=methods, exhaustive=exhaustive, random_state=0)
+        for exhaustive in (False, True)
+    ]
+    assert found[1].fragmented == [2]
+    for one in found:
+        assert one.best.key == ("a", 12, 2)
+        assert np.array_equal(one.model.embedding_, one.embedding)
+
+
+def test_perfect_embeddings_are_not_told_apart_by_rounding():
+    x = (
+        np.random.default_rng(0).random((2000, 2))
+        @ np.linalg.qr(np.random.default_rng(1).random((3, 2)))[0].T
+    )
+    found = ub.select(x, methods=["gp"], random_state=0)
+    assert [c.key for c in found.candidates] == [("gp", 6, 2)]
+    whole = ub.select(x, methods=["gp"], exhaustive=True, random_state=0)
+    assert whole.best.key == ("gp", 6, 2)
+
+
+def test_a_sample_that_cannot_tell_goes_on():
+    """What comes later may be the least, beside which one before the choice is as good as the choice."""
+
+    def candidate(k, units):
+        score = Value(SCORE, units.mean(), standard_error(units, 0.1), None, units, 0.1)
+        return Candidate("gp", k, 2, {"score": score, "least": replace(score, value=1.0)})
+
+    noise = np.random.default_rng(0).normal(size=200) * 0.01
+    first, second, third = candidate(6, 1.045 + noise), candidate(8, 1.018 + noise), 1.0175 + noise
+    third[0] += 4.0
+    third = candidate(10, third - 4.0 / 200)
+    grid = SimpleNamespace(fragmented=False, short_circuited=False)
+    sweep = SimpleNamespace(grids={6: grid, 8: grid, 10: grid}, sizes=(6, 8, 10))
+    run = _Run(sweep, {"gp": None}, SimpleNamespace(value=2), (2,), None, False)
+    run.made = [first, second]
+    assert run._best() is second
+    assert run._can_be_chosen(("gp", 10, 2))
+    run.made.append(third)
+    assert run._best() is first
+    exact = [
+        Candidate(c.method, c.n_neighbors, 2, {**c, "score": replace(c["score"], standard_error=0.0)})
+        for c in run.made
+    ]
+    run.made = exact[:2]
+    assert not run._can_be_chosen(("gp", 10, 2))
+
+
+@pytest.mark.parametrize("by", ["r_n", "r_n_scaled", "r_c"])
+def test_what_the_score_is_made_of(roll, by):
+    x, _ = roll
+
+    class Large(ub.ProcrustesAlignment):
+        """In other units."""
+
+        def fit(self, X, y=None, *, neighborhoods=None):
+            super().fit(X, neighborhoods=neighborhoods)
+            self.embedding_ = 3 * self.embedding_
+            return self
+
+    found = ub.select(x, [8], 2, methods={"large": Large()}, by=by, n_centers=500, random_state=0)
+    score, least = found.best["score"], found.best["least"]
+    assert least.value <= score.value
+    assert (np.asarray(least.units) <= np.asarray(score.units) + 1e-12).all()
+    assert (score.value > 0.9) == (by == "r_n")
+    assert found.by in str(found.to_dict())
 
 
 def test_pieces_are_counted_for_every_size():

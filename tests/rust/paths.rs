@@ -146,6 +146,25 @@ fn ways_to_listed_points_are_those_of_the_tree_up_to_a_limit() {
 }
 
 #[test]
+fn a_tree_that_was_ended_is_forgotten_beyond() {
+    let x = gaussian(500, 2, 6);
+    let graph = lengths(&x, &knn(&x, 6));
+    let mut reused = Tree::default();
+    for (source, limit) in [(5, 0.7), (400, 0.1), (5, 3.0), (77, 0.0)] {
+        let whole = tree(&graph, source);
+        reused.grow_within(&graph, source, limit, &Unmonitored).unwrap();
+        let found = said(&graph, &reused);
+        for (far, expected) in found.distances.iter().zip(&whole.distances) {
+            assert_eq!(*far, if *expected <= limit { *expected } else { f64::INFINITY });
+        }
+        assert_eq!(found.order[..], whole.order[..found.order.len()]);
+        assert!(found.predecessors.iter().zip(&found.distances).all(|(p, d)| p.is_none() || d.is_finite()));
+    }
+    reused.grow(&graph, 9, &Unmonitored).unwrap();
+    assert_eq!(said(&graph, &reused), tree(&graph, 9));
+}
+
+#[test]
 fn what_is_listed_must_belong_together() {
     let x = gaussian(20, 2, 5);
     let graph = lengths(&x, &knn(&x, 5));

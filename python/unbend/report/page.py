@@ -41,7 +41,7 @@ ENDS = (38, 218)
 MARK = "#e6007e"
 
 AT_ONCE = 20_000
-"""So many points are selected while a lasso is drawn, more when it is closed."""
+"""Up to so many points are selected while a lasso is drawn, of more only when it is closed."""
 
 PLAIN = "#888888"
 """What has no value, or where nothing is to be told apart."""

@@ -4,6 +4,7 @@
 
 /** A painter of dots at x, y, all of one size, into images; where dots lie on each other the last is on top. */
 function painter() {
+  const HALVES = 0x800080; // what rounds two channels, instead of cutting them off
   const FINE = 4; // stamps for so many places of a dot within its pixel, along each axis
   let wide = new Uint32Array(0); // the image with a margin on all sides, so that no stamp is cut
 
@@ -38,8 +39,8 @@ function painter() {
       for (let s = 0; s < offsets.length; s++) {
         const at = base + offsets[s], share = shares[s], below = image[at], rest = 256 - share;
         // two channels at once, all multiplied by how opaque they are
-        image[at] = ((Math.imul(even, share) + Math.imul(below & 0xff00ff, rest)) >>> 8) & 0xff00ff
-          | (Math.imul(odd, share) + Math.imul((below >>> 8) & 0xff00ff, rest)) & 0xff00ff00;
+        image[at] = ((Math.imul(even, share) + Math.imul(below & 0xff00ff, rest) + HALVES) >>> 8) & 0xff00ff
+          | (Math.imul(odd, share) + Math.imul((below >>> 8) & 0xff00ff, rest) + HALVES) & 0xff00ff00;
       }
     }
   }
@@ -51,9 +52,8 @@ function painter() {
       for (let column = 0; column < width; column++) {
         const pixel = wide[from + column], opaque = pixel >>> 24;
         if (opaque === 0 || opaque === 255) { into[to + column] = pixel; continue; }
-        const by = 255 / opaque;
-        const [red, green, blue] = [0, 8, 16].map(shift => Math.min(255, ((pixel >>> shift) & 255) * by));
-        into[to + column] = red | green << 8 | blue << 16 | opaque << 24;
+        const by = 255 / opaque, red = (pixel & 255) * by, green = (pixel >>> 8 & 255) * by, blue = (pixel >>> 16 & 255) * by;
+        into[to + column] = Math.min(255, red + 0.5) | Math.min(255, green + 0.5) << 8 | Math.min(255, blue + 0.5) << 16 | opaque << 24;
       }
     }
   }

@@ -231,7 +231,7 @@ impl Tree {
         self.spread(graph, f64::INFINITY, monitor)
     }
 
-    /// Grows as far as `limit`: what is said of places beyond is not the shortest path.
+    /// Grows as far as `limit`; what is beyond is not reached.
     pub fn grow_within(
         &mut self,
         graph: &Lengths,
@@ -259,8 +259,8 @@ impl Tree {
                 monitor.check()?;
             }
             match self.queue.pop(&self.distances) {
-                Some((distance, _)) if distance > limit => {
-                    self.queue.waiting += 1; // the next to grow begins anew, for some wait
+                Some((distance, first)) if distance > limit => {
+                    self.give_up(first, limit);
                     return Ok(());
                 }
                 // unless a shorter way was found since
@@ -269,6 +269,16 @@ impl Tree {
                 }
                 Some(_) => {}
                 None => return Ok(()),
+            }
+        }
+    }
+
+    /// Forgets what was seen but not reached.
+    fn give_up(&mut self, first: u32, limit: f64) {
+        for i in std::iter::once(first).chain(self.queue.drain()) {
+            if self.distances[i as usize] > limit {
+                self.distances[i as usize] = f64::INFINITY;
+                self.predecessors[i as usize] = NOBODY;
             }
         }
     }
@@ -363,6 +373,13 @@ impl Queue {
         self.waiting += 1;
     }
 
+    /// Whoever waits, in no order.
+    fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.waiting = 0;
+        let near = self.near.drain().map(|Reverse(waiting)| waiting);
+        near.chain(self.far.iter_mut().flat_map(|bin| bin.drain(..))).map(|(_, i)| i)
+    }
+
     fn pop(&mut self, known: &[f64]) -> Option<(f64, u32)> {
         loop {
             if let Some(Reverse((bits, i))) = self.near.pop() {
@@ -422,10 +439,6 @@ pub fn from_each_within<S, T: Send>(
 /// Within this share of the limit nearly all is found, at a tenth of the cost.
 const MOSTLY: f64 = 0.35;
 
-fn beyond(far: f64, limit: f64) -> f64 {
-    if far <= limit { far } else { f64::INFINITY }
-}
-
 /// How far it is from each of `sources` to the points that it lists, as many for each; infinite where no way is as short
 /// as the source's limit.
 pub fn to_listed(
@@ -456,7 +469,7 @@ pub fn to_listed(
         for limit in [MOSTLY * limits[i], limits[i]] {
             tree.grow_within(graph, sources[i] as usize, limit, monitor)?;
             let to = |j: u32| tree.distances[graph.places[j as usize] as usize];
-            row.iter_mut().zip(list).for_each(|(far, &j)| *far = beyond(to(j), limit));
+            row.iter_mut().zip(list).for_each(|(far, &j)| *far = to(j));
             if row.iter().all(|far| far.is_finite()) {
                 break;
             }
