@@ -181,7 +181,7 @@ class Plan(Stages):
         else:
             stages["greedy"] = self._graph() | self._kept_net() | self._tangents() | self._starts()
         if self.refined:
-            stages["refine"] = self._graph() | self._embedding() | self._refine()
+            stages["refine"] = self._graph() | self._embedding() | self._refine() | self._multigrid()
         if self.cut:
             laid = (
                 self._graph() | self._kept_net() | self._tangents() | self._connection() | self._embedding()
@@ -242,7 +242,10 @@ class Plan(Stages):
         refine = self._refine()
         # The targets are summed before the system is solved.
         most = max(refine.pop("targets of neighbourhoods"), refine.pop("vectors"))
-        return refine | {"multigrid": MULTIGRID_BYTES * self.n, "targets, then vectors": most}
+        return refine | self._multigrid() | {"targets, then vectors": most}
+
+    def _multigrid(self) -> dict[str, int]:
+        return {"multigrid": MULTIGRID_BYTES * self.n}
 
     def _neighbours(self) -> dict[str, int]:
         k = self.k

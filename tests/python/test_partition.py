@@ -635,7 +635,7 @@ def test_the_command_in_cells(command, roll, reference, tmp_path):
 
 def test_the_command_takes_cells_where_memory_is_short(command, tmp_path):
     np.save(tmp_path / "x.npy", ub.datasets.swiss_roll(40_000, random_state=0)[0])
-    code, out, err = command("x.npy", "-o", "y.npy", "--max-memory", "377M")
+    code, out, err = command("x.npy", "-o", "y.npy", "--max-memory", "388M")
     assert (code, "in cells   2 cells of about" in err, "cells      2, of" in out) == (0, True, True)
     code, out, err = command("x.npy", "-o", "z.npy", "--max-memory", "2G")
     assert (code, "in cells" in err, "cells      " in out) == (0, False, False)
