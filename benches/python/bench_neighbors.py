@@ -132,11 +132,8 @@ class PyNNDescent:
     settings = ({"n_neighbors": K + 1}, {"n_neighbors": 16}, {"n_neighbors": 20}, {"n_neighbors": 30})
 
     def __init__(self):
-        here = sys.path.pop(0)  # the file coverage.py in it is not the package that numba looks for
-        try:
-            from pynndescent import NNDescent
-        finally:
-            sys.path.insert(0, here)
+        from pynndescent import NNDescent
+
         self.descent = NNDescent
         # compiled once, for both ways through its code
         for n in (1_000, 10_000):

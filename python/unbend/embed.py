@@ -874,6 +874,7 @@ class GreedyProcrustes(_Embedding):
                 seed_from(self.random_state),
                 thread_count(self.n_jobs),
                 progress=watch.progress,
+                names=None if near is None else near.order,
             )
         if len(found["r_n"]):
             watch.best = float(np.min(found["r_n"]))

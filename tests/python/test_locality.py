@@ -1,5 +1,7 @@
 """Fits of points that are renumbered on the way: nobody can tell but by the clock."""
 
+import warnings
+
 import numpy as np
 import pytest
 import unbend as ub
@@ -53,6 +55,20 @@ def test_alignment_is_the_same(monkeypatch, alignment, dtype):
     assert procrustes(before, after)[2] < 1e-7
     assert not np.array_equal(before, after)  # it was done
     assert model.faithfulness_.r_n < 1.01 * model.faithfulness_.lower_bound
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize("start", [None, 17])
+def test_greedy_steps_are_the_same_to_the_bit(monkeypatch, start, pieces):
+    """An order that favours one side of the surface would lay it down more unevenly."""
+    x, _ = ub.datasets.swiss_roll(2000, noise=0.02, random_state=0)
+    x[:, 1] += 100 * (np.arange(2000) % 7 % pieces)
+    model = ub.GreedyProcrustes(start=start, refine=None, tangent_neighbors=12, cut=False, random_state=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ub.DisconnectedWarning)
+        before = model.fit_transform(x)
+        monkeypatch.setattr(memory, "MANY", 1)
+        assert np.array_equal(model.fit_transform(x), before)
 
 
 @pytest.mark.parametrize("start", [None, 17])

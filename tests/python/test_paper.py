@@ -70,7 +70,7 @@ def test_warnings_stay_out_of_the_table(paper):
     ("program", "words"),
     [
         ("paper_nieqa.py", "in order M_L agrees with M_t: of the four LTSA is the best and LE the worst"),
-        ("coverage.py", "| geodesic_stretch |"),
+        ("interval_coverage.py", "| geodesic_stretch |"),
         ("bench_ranks.py", "| unbend: all, every k |"),
         ("bench_geodesic.py", "| 2000 |"),
     ],

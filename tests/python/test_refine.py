@@ -126,6 +126,19 @@ def test_never_worse_than_its_input(method):
         assert np.isfinite(found.embedding).all()
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_no_step_is_taken_that_could_gain_nothing(wide):
+    x, truth = ub.datasets.swiss_roll(4000, random_state=0)
+    if wide:  # there the bound costs more than it saves
+        x = x @ np.linalg.qr(np.random.default_rng(0).normal(size=(20, 3)))[0].T
+    nb = ub.neighborhoods(x, 12)
+    near = ub.refine(x, truth, neighborhoods=nb, tol=1e-6).embedding
+    m = ub.faithfulness(x, near, neighborhoods=nb)
+    left = 1 - m.lower_bound / m.r_n
+    assert ub.refine(x, near, neighborhoods=nb, tol=1.1 * left).n_iter == int(wide)
+    assert ub.refine(x, near, neighborhoods=nb, tol=0.9 * left).n_iter >= 1
+
+
 def test_the_input_is_not_written():
     y = SHAKEN.copy()
     y.flags.writeable = False

@@ -93,7 +93,7 @@ fn disparity(x: &Array2<f64>, y: &Array2<f64>) -> f64 {
     naive::procrustes(&x, &naive::centered(y, &all)) / x.norm_squared()
 }
 
-fn from(start: usize) -> GreedyParams {
+fn from(start: usize) -> GreedyParams<'static> {
     GreedyParams { start: Some(start), ..Default::default() }
 }
 
@@ -221,7 +221,7 @@ fn a_roll_is_unrolled_from_anywhere() {
     for seed in 0..4 {
         let (x, truth) = roll(2000, 0.0, seed);
         let graph = nearest(&x, 12);
-        let params = GreedyParams { n_init: 6, seed, start: Some(seed as usize) };
+        let params = GreedyParams { n_init: 6, seed, start: Some(seed as usize), names: None };
         let found = embedded(Mode::Tangents, &x, &graph, 2, &params);
         let bound = measured(&x, &truth, &graph).means.lower_bound;
         let mut ratios: Vec<f64> = found.r_n.iter().map(|r_n| r_n / bound).collect();
@@ -369,7 +369,7 @@ proptest! {
         seed in 0u64..1000,
     ) {
         let x = double(kind, n, q, seed);
-        let (graph, params) = (from_rows(&random_rows(n, most, seed)), GreedyParams { n_init, seed, start: None });
+        let (graph, params) = (from_rows(&random_rows(n, most, seed)), GreedyParams { n_init, seed, start: None, names: None });
         for mode in MODES {
             let found = embedded(mode, &x, &graph, d, &params);
             prop_assert_eq!(&found.labels, &graph.components());
@@ -413,7 +413,7 @@ fn the_best_start_of_every_component_is_kept() {
     let x = concatenate![Axis(0), left, right + 1000.0];
     let graph = nearest(&x, 10);
     let run = |n_init: usize| {
-        let params = GreedyParams { n_init, seed: 9, start: Some(1000) };
+        let params = GreedyParams { n_init, seed: 9, start: Some(1000), names: None };
         let found = embedded(Mode::Tangents, &x, &graph, 2, &params);
         let errors = by_component(&x, &found, &graph);
         (found, errors)
@@ -503,6 +503,10 @@ fn bad_requests_are_refused() {
     let none = GreedyParams { n_init: 0, ..Default::default() };
     assert_eq!(refused(none), "n_init = 0 is out of range: at least 1 start is needed");
     assert_eq!(refused(from(6)), "start = 6 is out of range: it must be the index of a point");
+    let few = GreedyParams { names: Some(&[0, 1, 2]), ..Default::default() };
+    assert_eq!(refused(few), "names has 3 rows, but X has 6");
+    let far = GreedyParams { names: Some(&[0, 1, 2, 3, 4, 6]), ..Default::default() };
+    assert_eq!(refused(far), "neighbour 6 of point 5 is out of range: there are 6 points");
     let other = from_rows(&[vec![1], vec![0]]);
     for d in [0, 4] {
         let error = if d == 0 {

@@ -44,7 +44,7 @@ pub fn carry<'py>(
 
 /// A dict of the embedding, flat, and how it came about.
 #[pyfunction]
-#[pyo3(signature = (x, graph, net, n_components, tangent, n_init, start, seed, n_jobs, progress=None))]
+#[pyo3(signature = (x, graph, net, n_components, tangent, n_init, start, seed, n_jobs, progress=None, names=None))]
 pub fn greedy<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
@@ -57,7 +57,9 @@ pub fn greedy<'py>(
     seed: u64,
     n_jobs: usize,
     progress: Progress,
+    names: Option<PyReadonlyArray1<'py, u32>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let names = names.as_ref().map(|n| n.as_slice()).transpose()?;
     let overlap = match tangent {
         "neighborhood" => false,
         "overlap" => true,
@@ -65,7 +67,7 @@ pub fn greedy<'py>(
     };
     let (x, graph) = (x.values(), graph.neighborhoods()?);
     let net = net.as_ref().map(|net| &net.get().0);
-    let params = GreedyParams { n_init, start, seed };
+    let params = GreedyParams { n_init, start, seed, names };
     let found = run_reporting(py, n_jobs, progress, |m: &dyn Monitor| {
         let x = points("X", x, m)?;
         let atlas = match overlap {

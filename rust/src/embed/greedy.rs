@@ -43,22 +43,25 @@ const STEPS: usize = 256;
 
 /// Where to begin, and how often.
 #[derive(Debug, Clone, Copy)]
-pub struct GreedyParams {
+pub struct GreedyParams<'a> {
     /// How many starts; the one of lowest R_N is kept, component by component.
     pub n_init: usize,
     /// Where the first start begins; at random if `None`, as all others do.
     pub start: Option<usize>,
     /// Of the random starts.
     pub seed: u64,
+    /// What points were called before they were renumbered, each number once: starts are drawn, and ties go, as if they
+    /// still were. An order in which neighbours stand near each other would favour one side of the surface.
+    pub names: Option<&'a [u32]>,
 }
 
-impl Default for GreedyParams {
+impl Default for GreedyParams<'_> {
     fn default() -> Self {
-        GreedyParams { n_init: 1, start: None, seed: 0 }
+        GreedyParams { n_init: 1, start: None, seed: 0, names: None }
     }
 }
 
-impl GreedyParams {
+impl GreedyParams<'_> {
     fn check(&self, n: usize) -> Result<()> {
         if self.n_init == 0 {
             return Err(Error::OutOfRange {
@@ -66,6 +69,16 @@ impl GreedyParams {
                 value: 0.0,
                 needed: "at least 1 start is needed",
             });
+        }
+        if let Some(names) = self.names
+            && names.len() != n
+        {
+            let (left, right) = ("names", "X");
+            return Err(Error::LengthMismatch { left, left_len: names.len(), right, right_len: n });
+        }
+        let far = |names: &[u32]| names.iter().position(|&name| name as usize >= n);
+        if let Some((names, point)) = self.names.and_then(|names| Some((names, far(names)?))) {
+            return Err(Error::NeighborOutOfRange { point, neighbor: names[point] as usize, n });
         }
         match self.start {
             Some(start) if start >= n => Err(Error::OutOfRange {
@@ -127,7 +140,10 @@ pub fn greedy(atlas: &Atlas, params: &GreedyParams, monitor: &dyn Monitor) -> Re
     let n = atlas.points().len();
     params.check(n)?;
     let labels = atlas.neighborhoods().components();
-    let reversed = atlas.neighborhoods().reversed();
+    let mut reversed = atlas.neighborhoods().reversed();
+    if let Some(names) = params.names {
+        reversed.sort_rows_by_key(|i| names[i as usize]);
+    }
     let starts = starts(&labels, params);
     let done = AtomicUsize::new(0);
     let grown: Result<Vec<(Vec<f64>, Trace)>> = starts
@@ -140,19 +156,37 @@ pub fn greedy(atlas: &Atlas, params: &GreedyParams, monitor: &dyn Monitor) -> Re
 
 /// For each start the first point of every component.
 fn starts(labels: &[u32], params: &GreedyParams) -> Vec<Vec<u32>> {
-    let components = labels.iter().max().map_or(0, |&last| last as usize + 1);
-    let mut members = vec![Vec::new(); components];
-    labels.iter().enumerate().for_each(|(i, &label)| members[label as usize].push(i as u32));
+    let pieces = pieces(labels, params.names);
     let mut starts: Vec<Vec<u32>> = (0..params.n_init)
         .map(|s| {
             let mut rng = stream(params.seed, STAGE, s as u64);
-            members.iter().map(|m| m[(uniform(&mut rng) * m.len() as f64) as usize]).collect()
+            pieces.iter().map(|m| m[(uniform(&mut rng) * m.len() as f64) as usize]).collect()
         })
         .collect();
     if let Some(start) = params.start {
-        starts[0][labels[start] as usize] = start as u32;
+        let own = pieces.iter().position(|m| labels[m[0] as usize] == labels[start]);
+        starts[0][own.unwrap_or(0)] = start as u32;
     }
     starts
+}
+
+/// The points of every component, in the order of their names, and components in that of their first.
+fn pieces(labels: &[u32], names: Option<&[u32]>) -> Vec<Vec<u32>> {
+    let mut order: Vec<u32> = (0..labels.len() as u32).collect();
+    for (&name, place) in names.unwrap_or_default().iter().zip(0..) {
+        order[name as usize] = place;
+    }
+    let components = labels.iter().max().map_or(0, |&last| last as usize + 1);
+    let (mut known, mut found) = (vec![usize::MAX; components], Vec::new());
+    for i in order {
+        let own = &mut known[labels[i as usize] as usize];
+        if *own == usize::MAX {
+            *own = found.len();
+            found.push(Vec::new());
+        }
+        found[*own].push(i);
+    }
+    found
 }
 
 /// Of every component the embedding of lowest R_N, of which neighbourhoods without extent are no part.

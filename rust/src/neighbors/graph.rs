@@ -288,6 +288,25 @@ impl<'a> Neighborhoods<'a> {
         Neighborhoods::ragged(indptr, indices)
     }
 
+    /// Puts every neighbourhood in rising order of a key.
+    pub fn sort_rows_by_key(&mut self, key: impl Fn(u32) -> u32 + Sync) {
+        let sizes: Vec<usize> = (0..self.len()).map(|i| self.of(i).len()).collect();
+        let mut rest = self.indices.to_mut().as_mut_slice();
+        let mut chunks = Vec::with_capacity(sizes.len().div_ceil(CHUNK));
+        for sizes in sizes.chunks(CHUNK) {
+            let (own, after) = rest.split_at_mut(sizes.iter().sum());
+            chunks.push((own, sizes));
+            rest = after;
+        }
+        chunks.into_par_iter().for_each(|(mut own, sizes)| {
+            for &size in sizes {
+                let (row, after) = own.split_at_mut(size);
+                row.sort_unstable_by_key(|&j| key(j));
+                own = after;
+            }
+        });
+    }
+
     /// The undirected graph: `j` beside `i` when either lists the other, in rising order.
     pub fn symmetrized(&self) -> Neighborhoods<'static> {
         self.mutual().0

@@ -1,6 +1,6 @@
 """Do 95 % intervals hold the exact value 95 times in 100?
 
-    python benches/python/coverage.py              # --quick: few draws, seconds
+    python benches/python/interval_coverage.py              # --quick: few draws, seconds
 
 Embeddings of a noisy roll are measured exactly, then again and again from a sample of their points, sources
 and pairs, and from as many points as ``n_centers="auto"`` takes. Printed is the share of draws whose interval
