@@ -312,7 +312,9 @@ def test_measures_against_k(selection):
     own = [c for c in selection.candidates if c.method == "psa" and c.n_components == 2]
     assert ax.lines[1].get_xdata().tolist() == [6, 9, 12]
     assert ax.lines[1].get_ydata().tolist() == [c["r_n"].value for c in own]
-    assert ax.lines[2].get_ydata().tolist() == [selection.grids[k].bound[1] for k in (6, 9, 12)]
+    bound = ax.lines[2].get_ydata()
+    assert bound.tolist() == [c["lower_bound"].value for c in own]
+    assert all((line.get_ydata() >= bound).all() for line in ax.lines[:2])
     ((x, y),) = [c.get_offsets()[0] for c in ax.collections if c.get_label() == "chosen"]
     assert (x, y) == (selection.n_neighbors, selection.best["r_n"].value)
     intervals = next(c for c in ax.collections if hasattr(c, "get_segments") and c.get_segments())
@@ -321,6 +323,14 @@ def test_measures_against_k(selection):
     assert np.allclose(ends, [c["r_n"].interval for c in first])
     score = ub.plot.versus_k(selection, "score")
     assert [line.get_label() for line in score.lines] == ["gp", "psa"]
+
+
+def test_the_bound_of_what_was_not_embedded():
+    x, _ = ub.datasets.s_curve(3000, random_state=0)
+    found = ub.select(x, [6, 9, 12], 2, methods=["psa"], random_state=0)
+    assert [c.n_neighbors for c in found.candidates] == [6]
+    bound = ub.plot.versus_k(found).lines[1].get_ydata()
+    assert bound.tolist() == [found.best["lower_bound"].value, *(found.grids[k].bound[1] for k in (9, 12))]
 
 
 def test_flagged_sizes_are_shaded():

@@ -129,7 +129,9 @@ def versus_k(
     held = [value for line in place.lines for value in line.get_ydata()]
     if measure in ("r_n", "r_c"):
         sizes = list(selection.grids)
-        bound = [selection.grids[k].bound[d - 1] for k in sizes]
+        # that of what was embedded is of as many points as its measures
+        own = {c.n_neighbors: c["lower_bound"].value for c in made}
+        bound = [own.get(k, selection.grids[k].bound[d - 1]) for k in sizes]
         place.plot(sizes, bound, color="0.2", linestyle="--", linewidth=1.2, label="lower bound", zorder=1)
         held += bound
     _draw_stripes(place, selection)
