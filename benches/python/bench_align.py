@@ -19,6 +19,7 @@ from bench_embed import beside, disparity, timed
 from bench_measure import MEGABYTE, peak_memory
 from scipy.spatial import procrustes
 from timing import machine, row, use_threads
+from unbend import memory as plan
 
 K = 12
 NOISES = (0.1, 0.3, 0.6)
@@ -40,6 +41,7 @@ def main():
     print(machine(options.threads, ("unbend", "numpy", "scipy", "scikit-learn", "umap-learn")))
     few, many = (2_000, 20_000) if options.quick else (100_000, 1_000_000)
     stages(few, many, options)
+    in_either_order(many, options)
     memory((few, many), options)
     under_noise((few // 5, few), options)
     if options.anneal:
@@ -95,6 +97,25 @@ def run_child(who, n, noise, options):
         [sys.executable, __file__, *arguments], check=True, capture_output=True, text=True
     )
     return map(float, finished.stdout.split())
+
+
+def in_either_order(n, options):
+    """Many points as they came, and renumbered so that neighbours lie near each other in memory."""
+    print(f"### The order of points: {n} of a roll, embedded as they came, or renumbered first\n")
+    row("algorithm", "as they came, s", "renumbered, s", "ratio")
+    row("---", "--:", "--:", "--:")
+    x, _ = ub.datasets.swiss_roll(n, random_state=0)
+    nb = ub.neighborhoods(x, K, n_jobs=options.threads)
+    models = (ub.ProcrustesAlignment(), ub.GreedyProcrustes(random_state=0))
+    usual = plan.MANY
+    for model in models:
+        model.set_params(n_neighbors=K, n_jobs=options.threads)
+        taken = []
+        for plan.MANY in (n + 1, 1):
+            taken.append(min(timed(lambda model=model: model.fit(x, neighborhoods=nb))[0] for _ in range(2)))
+        plan.MANY = usual
+        row(type(model).__name__, *(f"{s:.2f}" for s in taken), f"{taken[1] / taken[0]:.2f}")
+    print()
 
 
 def child(who, n, noise, threads):
