@@ -19,7 +19,7 @@ from bench_embed import beside, disparity, timed
 from bench_measure import MEGABYTE, peak_memory
 from scipy.spatial import procrustes
 from timing import machine, row, use_threads
-from unbend import memory as plan
+from unbend.core import memory as plan
 
 K = 12
 NOISES = (0.1, 0.3, 0.6)

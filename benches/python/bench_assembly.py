@@ -13,7 +13,8 @@ import time
 import numpy as np
 import unbend as ub
 from timing import machine, row, use_threads
-from unbend import _core, assembly
+from unbend import _core
+from unbend.fit import assembly
 
 K, D = 12, 2
 

@@ -19,7 +19,7 @@ import unbend as ub
 from bench_measure import MEGABYTE, peak_memory
 from scipy.spatial import procrustes
 from timing import interleaved, machine, row, use_threads
-from unbend.memory import readable
+from unbend.core.memory import readable
 
 K = 12
 LARGE = 10_000_000

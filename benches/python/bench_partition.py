@@ -143,7 +143,7 @@ def cells(options, folder):
 
 
 def _imported():
-    import unbend.align  # noqa: F401
+    import unbend.estimators.align  # noqa: F401
 
 
 def _peak():
@@ -155,14 +155,14 @@ def _peak():
 def along_borders(options, folder, y):
     """R_N above the bound, of points that more than one cell held and of all others."""
     import unbend as ub
+    from unbend.core.progress import Progress
     from unbend.partition.run import Serial
     from unbend.partition.sources import source_of
     from unbend.partition.task import Task
-    from unbend.progress import Watch
 
     x = np.load(Path(folder, "x.npy"))
     task = Task.embedding(source_of(x), SETTINGS, options.points_per_cell)
-    plan = task.begun(Path(tempfile.mkdtemp(dir=folder)), Serial(), Watch(), "warn").job.plan()
+    plan = task.begun(Path(tempfile.mkdtemp(dir=folder)), Serial(), Progress(), "warn").job.plan()
     m = ub.faithfulness(x, y)
     above = np.maximum(m.per_point["r_n"] - m.per_point["bound"], 0.0)
     border = plan.assign(x).second <= plan.width

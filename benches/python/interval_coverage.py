@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 import unbend as ub
 from timing import machine, row, use_threads
-from unbend.measures import MEASURES
+from unbend.judge.measures import MEASURES
 
 K = 12
 LOW, HIGH = 0.93, 0.97

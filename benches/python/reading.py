@@ -24,7 +24,7 @@ import numpy as np
 import unbend as ub
 from reading_population import HELD_OUT, KINDS, LEARNT, embeddings, sample
 from timing import machine, row, use_threads
-from unbend import reading
+from unbend.judge import verdict as reading
 
 JUDGING = 5000
 """The first seed of what is held out: none from here on was looked at before the rule was as it is."""

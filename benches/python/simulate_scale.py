@@ -267,10 +267,10 @@ def measure_alignment(side=40):
 
 
 def measure_shelf(size=2**27):
-    from unbend.partition.shelf import Shelf
+    from unbend.partition.checkpoint import CheckpointDir
 
     with tempfile.TemporaryDirectory() as folder:
-        shelf, data = Shelf(folder), np.random.default_rng(0).bytes(size)
+        shelf, data = CheckpointDir(folder), np.random.default_rng(0).bytes(size)
         start = time.perf_counter()
         (checksum,) = shelf.keep_parts("a", [data])
         written = time.perf_counter()

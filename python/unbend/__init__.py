@@ -5,30 +5,28 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from . import anndata, datasets, metrics, plot
-from .charts import Charts, charts
-from .comparison import Comparison, compare
-from .diagnostics import Price, Verdict, price_of_normalization
-from .dimension import Dimension, dimension
+from .choose.dimension import Dimension, dimension
+from .choose.price import Price, Verdict, price_of_normalization
+from .choose.selection import Candidate, Grid, Selection, select
+from .core.progress import Stopped
+from .fit.rectify import Rectification, rectify
+from .fit.refine import Refinement, RefinementInterrupted, refine
+from .graph.charts import Charts, charts
+from .graph.neighbors import Neighborhoods, neighborhoods
+from .judge.comparison import Comparison, compare
+from .judge.quality import Quality, quality
 from .metrics import Faithfulness, faithfulness
-from .neighbors import Neighborhoods, neighborhoods
-from .progress import Stopped
-from .quality import Quality, quality
-from .rectify import Rectification, rectify
-from .refine import Refinement, RefinementInterrupted, refine
 from .report import Report, report
-from .selection import Candidate, Grid, Selection, select
 
 if TYPE_CHECKING:
-    from .align import ProcrustesAlignment
-    from .bottom import GapWarning
-    from .cut import Seam
-    from .embed import DisconnectedWarning, GreedyProcrustes, NotFlatWarning
-    from .isomap import Isomap
-    from .linear import PCA, DistortionWarning, RandomProjection
-    from .models import load
-    from .pipeline import WithNeighbors
-    from .scaling import ClassicalScaling, NotEuclideanWarning
-    from .spectral import (
+    from .estimators.align import ProcrustesAlignment
+    from .estimators.embed import DisconnectedWarning, GreedyProcrustes, NotFlatWarning
+    from .estimators.isomap import Isomap
+    from .estimators.linear import PCA, DistortionWarning, RandomProjection
+    from .estimators.models import load
+    from .estimators.pipeline import WithNeighbors
+    from .estimators.scaling import ClassicalScaling, NotEuclideanWarning
+    from .estimators.spectral import (
         LTSA,
         CollapsedWarning,
         DiffusionMaps,
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
         LocallyLinearEmbedding,
         ModifiedLLE,
     )
+    from .fit.cut import Seam
+    from .fit.eigenvectors import GapWarning
 
 __version__ = version("unbend")
 
@@ -99,27 +99,27 @@ __all__ = [
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
 _LATER = {
-    "ClassicalScaling": "scaling",
-    "CollapsedWarning": "spectral",
-    "DiffusionMaps": "spectral",
-    "DisconnectedWarning": "embed",
-    "DistortionWarning": "linear",
-    "GapWarning": "bottom",
-    "GreedyProcrustes": "embed",
-    "HessianLLE": "spectral",
-    "Isomap": "isomap",
-    "LTSA": "spectral",
-    "LaplacianEigenmaps": "spectral",
-    "LocallyLinearEmbedding": "spectral",
-    "ModifiedLLE": "spectral",
-    "NotEuclideanWarning": "scaling",
-    "NotFlatWarning": "embed",
-    "PCA": "linear",
-    "ProcrustesAlignment": "align",
-    "RandomProjection": "linear",
-    "WithNeighbors": "pipeline",
-    "Seam": "cut",
-    "load": "models",
+    "ClassicalScaling": "estimators.scaling",
+    "CollapsedWarning": "estimators.spectral",
+    "DiffusionMaps": "estimators.spectral",
+    "DisconnectedWarning": "estimators.embed",
+    "DistortionWarning": "estimators.linear",
+    "GapWarning": "fit.eigenvectors",
+    "GreedyProcrustes": "estimators.embed",
+    "HessianLLE": "estimators.spectral",
+    "Isomap": "estimators.isomap",
+    "LTSA": "estimators.spectral",
+    "LaplacianEigenmaps": "estimators.spectral",
+    "LocallyLinearEmbedding": "estimators.spectral",
+    "ModifiedLLE": "estimators.spectral",
+    "NotEuclideanWarning": "estimators.scaling",
+    "NotFlatWarning": "estimators.embed",
+    "PCA": "estimators.linear",
+    "ProcrustesAlignment": "estimators.align",
+    "RandomProjection": "estimators.linear",
+    "WithNeighbors": "estimators.pipeline",
+    "Seam": "fit.cut",
+    "load": "estimators.models",
 }
 
 

@@ -26,7 +26,7 @@ __all__ = [
     "align_pieces",
     "asim",
     "asim_all",
-    "bottom",
+    "smallest_eigenvectors",
     "carry",
     "charts",
     "check_graph",
@@ -55,7 +55,7 @@ __all__ = [
     "rank_tables",
     "rank_values",
     "rectify",
-    "relay",
+    "relayout",
     "restricted",
     "reversed",
     "rotating_ball",
@@ -225,7 +225,7 @@ def align_pieces(
 def unroll(
     alignment: Alignment, x: _Matrix, graph: _Graph, tau: float, progress: _Progress | None = None
 ) -> tuple[_Array, int, _Indices]: ...
-def relay(
+def relayout(
     alignment: Alignment, x: _Matrix, graph: _Graph, y: _Array, turns: _Array
 ) -> tuple[_Array, int]: ...
 def spacing(x: _Matrix, graph: _Graph, n_jobs: int) -> float: ...
@@ -268,7 +268,7 @@ class Triangle:
 def spread(x: _Matrix, graph: _Graph, n_jobs: int) -> _Array: ...
 def tangent_scale(x: _Matrix, graph: _Graph, n_components: int, seed: int, n_jobs: int) -> int | None: ...
 def is_matrix(array: Any) -> bool: ...
-def bottom(
+def smallest_eigenvectors(
     indptr: _Pointer,
     indices: _Indices,
     data: _Array,

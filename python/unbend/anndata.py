@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .neighbors import Neighborhoods
-from .quality import Quality
-from .quality import quality as _quality
+from .graph.neighbors import Neighborhoods
+from .judge.quality import Quality
+from .judge.quality import quality as _quality
 
 __all__ = ["embed", "quality"]
 
@@ -59,7 +59,7 @@ def embed(
     if key_added == "X":
         raise ValueError("key_added = 'X' is the data themselves: choose another name")
     if estimator is None:
-        from .align import ProcrustesAlignment
+        from .estimators.align import ProcrustesAlignment
 
         estimator = ProcrustesAlignment(random_state=0)
     x = _data(adata, use_rep)

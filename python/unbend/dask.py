@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .core.arrays import Matrix
+from .core.progress import Progress
 from .partition import CellwiseFaithfulness, Partition
+from .partition.checkpoint import Arrays, CheckpointDir
 from .partition.embed import PASSES, Method
 from .partition.run import carried_out
 from .partition.scatter import Job
-from .partition.shelf import Arrays, Shelf
 from .partition.sources import Source, block_rows, source_of
 from .partition.task import Task
-from .points import Matrix
-from .progress import Watch
 
 try:
     import dask
@@ -93,7 +93,7 @@ class _Cluster:
         self._client = client
 
     def map(
-        self, stage: str, task: Callable[..., Arrays], calls: list[tuple[Any, ...]], watch: Watch
+        self, stage: str, task: Callable[..., Arrays], calls: list[tuple[Any, ...]], watch: Progress
     ) -> list[Arrays]:
         """Return the results of all calls, in their order."""
         with watch.stage(stage, len(calls)):
@@ -232,10 +232,10 @@ def embed(
     }
     task = Task.embedding(_source(X), settings, points_per_cell, max_memory, n_jobs)
     folder = _folder(directory)
-    task.claim(Shelf(str(folder)))
+    task.claim(CheckpointDir(str(folder)))
     known = _known(folder)
     if known is None:
-        run = task.begun(folder, _Cluster(client or get_client()), Watch(verbose), errors)
+        run = task.begun(folder, _Cluster(client or get_client()), Progress(verbose), errors)
         made = task.embedded(run)
         known = task.result(run, np.empty((0, n_components)))
         os.replace(made, folder / RESULT)
@@ -293,7 +293,7 @@ def faithfulness(
     rows = block_rows(source.shape, source.dtype.itemsize)
     task = Task.measuring(source, _source(Y, "Y", rows), n_neighbors, points_per_cell, max_memory, n_jobs)
     folder = _folder(directory)
-    measured = task.measured(task.begun(folder, _Cluster(client or get_client()), Watch(verbose), "warn"))
+    measured = task.measured(task.begun(folder, _Cluster(client or get_client()), Progress(verbose), "warn"))
     _clear(folder)
     return measured
 
@@ -316,14 +316,14 @@ def _note(folder: Path, partition: Partition) -> None:
         for name, value in vars(partition).items()
         if name not in ("embedding", "faithfulness")
     }
-    Shelf(str(folder)).note(FINISHED, said | {"faithfulness": asdict(partition.faithfulness)})
+    CheckpointDir(str(folder)).note(FINISHED, said | {"faithfulness": asdict(partition.faithfulness)})
     for path in folder.iterdir():
         if path.name not in (RESULT, f"{FINISHED}.json", "partition.json"):
             path.unlink()
 
 
 def _known(folder: Path) -> Partition | None:
-    said = Shelf(str(folder)).noted(FINISHED)
+    said = CheckpointDir(str(folder)).noted(FINISHED)
     if said is None or not (folder / RESULT).exists():
         return None
     arrays: dict[str, Any] = {

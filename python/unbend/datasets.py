@@ -14,7 +14,7 @@ import operator
 from typing import TYPE_CHECKING
 
 from . import _core
-from ._random import RandomState, seed_from
+from .core.random import RandomState, seed_from
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import main
-from unbend.files import FileError, read_points, write_points
+from unbend.files.tables import FileError, read_points, write_points
 
 anndata = pytest.importorskip("anndata", reason="needs anndata: pip install 'unbend[anndata]'")
 

@@ -151,7 +151,7 @@ def test_there_are_examples():
     assert (
         sum(
             doctest.testmod(importlib.import_module(module)).attempted
-            for module in ("unbend.metrics.faithful", "unbend.neighbors")
+            for module in ("unbend.metrics.faithful", "unbend.graph.neighbors")
         )
         > 5
     )

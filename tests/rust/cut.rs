@@ -5,7 +5,7 @@ use ndarray::{Array2, Axis};
 use unbend::charts::Atlas;
 use unbend::embed::align::Connection;
 use unbend::embed::cut::{
-    Seam, Shape, Terrain, Unrolled, marked, mend, persistent, restricted, seams, shape, spacing, torn,
+    Seam, Shape, Unrolled, Unroller, marked, mend, persistent, restricted, seams, shape, spacing, torn,
 };
 use unbend::embed::frames_of;
 use unbend::{Error, Neighborhoods, Unmonitored};
@@ -26,7 +26,7 @@ fn with<T>(x: &Array2<f64>, graph: &Neighborhoods, d: usize, f: impl FnOnce(&Con
 
 fn unrolled(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> Unrolled {
     with(x, graph, d, |connection, atlas| {
-        Terrain::new(connection, atlas, &Unmonitored).unwrap().unroll(TAU, &Unmonitored).unwrap()
+        Unroller::new(connection, atlas, &Unmonitored).unwrap().unroll(TAU, &Unmonitored).unwrap()
     })
 }
 
@@ -43,8 +43,8 @@ fn torn_by(x: &Array2<f64>, y: &Array2<f64>, graph: &Neighborhoods) -> Vec<bool>
 fn seams_of(x: &Array2<f64>, k: usize, d: usize) -> Vec<Seam> {
     let graph = nearest(x, k);
     with(x, &graph, d, |connection, atlas| {
-        let terrain = Terrain::new(connection, atlas, &Unmonitored).unwrap();
-        let found = terrain.unroll(TAU, &Unmonitored).unwrap();
+        let unroller = Unroller::new(connection, atlas, &Unmonitored).unwrap();
+        let found = unroller.unroll(TAU, &Unmonitored).unwrap();
         let torn = torn_by(x, &picture(&found, d), &graph);
         let sheet = restricted(&graph, &torn).unwrap();
         let (points, kept) = (points(x), atlas_of(x, &graph, d));
@@ -54,7 +54,7 @@ fn seams_of(x: &Array2<f64>, k: usize, d: usize) -> Vec<Seam> {
     })
 }
 
-fn atlas_of(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> unbend::charts::Kept {
+fn atlas_of(x: &Array2<f64>, graph: &Neighborhoods, d: usize) -> unbend::charts::AtlasCache {
     Atlas::new(&points(x), graph, None, d, &Unmonitored).unwrap().keep()
 }
 
@@ -361,18 +361,18 @@ fn what_lies_on_other_parts_is_laid_down_anew() {
     shown.column_mut(0).mapv_inplace(|v| if v > 0.4 { 0.8 - v } else { v });
     let (y, turns) = (shown.iter().copied().collect::<Vec<_>>(), vec![0.0; 3000 * 4]);
     with(&x, &graph, 2, |connection, atlas| {
-        let terrain = Terrain::new(connection, atlas, &Unmonitored).unwrap();
+        let unroller = Unroller::new(connection, atlas, &Unmonitored).unwrap();
         let identity: Vec<f64> = (0..3000).flat_map(|i| frame_of(atlas, i)).collect();
         assert_eq!(turns.len(), identity.len());
-        let (laid, taken) = terrain.relay(&y, &identity, &Unmonitored).unwrap();
+        let (laid, taken) = unroller.relayout(&y, &identity, &Unmonitored).unwrap();
         assert!(taken > 300, "{taken}");
         let left = |i: usize| x[[i, 0]] < -0.4;
         for i in (0..3000).filter(|&i| left(i)) {
             assert_eq!(laid.y[2 * i..][..2], y[2 * i..][..2], "what lies by itself stays");
         }
-        let (_, again) = terrain.relay(&laid.y, &identity, &Unmonitored).unwrap();
+        let (_, again) = unroller.relayout(&laid.y, &identity, &Unmonitored).unwrap();
         assert!(again < taken / 4, "{again} of {taken}");
-        let error = terrain.relay(&y[1..], &identity, &Unmonitored).unwrap_err();
+        let error = unroller.relayout(&y[1..], &identity, &Unmonitored).unwrap_err();
         assert!(matches!(error, Error::LengthMismatch { left_len: 5999, .. }), "{error}");
     });
 }

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import Any, NoReturn
 
-from ..methods import NORMALIZED
+from ..choose.methods import NORMALIZED
 
 __all__ = ["COMMANDS", "UsageError", "parser"]
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..measures import finite
+from ..judge.measures import finite
 from .arguments import UsageError
 from .words import sized, warnings_in_one_line, wrapped
 
@@ -66,7 +66,7 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _say_beforehand(n_cells: int, points: int, needed: int) -> None:
-    from ..memory import readable
+    from ..core.memory import readable
 
     cells = f"{n_cells:,} cell{'s' * (n_cells != 1)} of about {points:,} points"
     print(f"in cells   {cells}, at most {readable(needed)} of memory", file=sys.stderr, flush=True)

@@ -14,8 +14,8 @@ __all__ = ["embeddings", "measures", "run"]
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..comparison import compare
-    from ..files import read_points
+    from ..files.tables import read_points
+    from ..judge.comparison import compare
 
     x = read_points(options.X)
     coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
@@ -38,7 +38,7 @@ def embeddings(x: Any, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _embedding(x: Any, file: str, options: argparse.Namespace) -> Any:
-    from ..models import is_model, load
+    from ..estimators.models import is_model, load
 
     if not is_model(file):
         return belonging(x, file, options)
@@ -62,7 +62,7 @@ def _named(files: list[str]) -> dict[str, str]:
 
 
 def _stem(file: str) -> str:
-    from ..files import KEYED, split_key
+    from ..files.tables import KEYED, split_key
 
     path, name = split_key(file)
     return name if name and path.suffix.lower() in KEYED else path.stem

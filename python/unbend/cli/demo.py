@@ -11,7 +11,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..demo import record, run
+    from .swiss_roll import record, run
 
     if options.json:
         found = record(options.n, options.output, echo=lambda line: print(line, file=sys.stderr))

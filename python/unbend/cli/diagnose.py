@@ -9,15 +9,15 @@ from .arguments import UsageError
 from .words import sized, wrapped
 
 if TYPE_CHECKING:
-    from ..diagnostics import Price
+    from ..choose.price import Price
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..diagnostics import price_of_normalization
-    from ..files import check_target, read_points
+    from ..choose.price import price_of_normalization
+    from ..files.tables import check_target, read_points
 
     if options.plot is not None:
         check_target(options.plot, force=options.force, suffixes=PICTURES)
@@ -42,7 +42,7 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 def _coordinates(x: Any, options: argparse.Namespace) -> Any:
-    from ..files import read_points
+    from ..files.tables import read_points
     from ..metrics.sampling import pair
 
     if options.coordinates is None:

@@ -9,27 +9,27 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..measures import finite
-from ..methods import NORMALIZED
+from ..choose.methods import NORMALIZED
+from ..judge.measures import finite
 from .arguments import UsageError
 from .words import reading, rows, sized, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:
-    from ..align import ProcrustesAlignment
-    from ..embed import GreedyProcrustes
-    from ..estimator import _Estimator
-    from ..isomap import Isomap
-    from ..linear import PCA, RandomProjection
+    from ..estimators.align import ProcrustesAlignment
+    from ..estimators.base import _Estimator
+    from ..estimators.embed import GreedyProcrustes
+    from ..estimators.isomap import Isomap
+    from ..estimators.linear import PCA, RandomProjection
+    from ..estimators.scaling import ClassicalScaling
+    from ..graph.neighbors import Neighborhoods
     from ..metrics import Faithfulness
-    from ..neighbors import Neighborhoods
-    from ..scaling import ClassicalScaling
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..files import check_target, read_points, write_points
+    from ..files.tables import check_target, read_points, write_points
 
     check_target(options.output, force=options.force)
     if options.save is not None:
@@ -69,8 +69,8 @@ def _wants_cells(options: argparse.Namespace) -> bool:
         )
     if options.points_per_cell is not None:
         return True
-    from ..files import read_points, split_key
-    from ..memory import IMPORTED
+    from ..core.memory import IMPORTED
+    from ..files.tables import read_points, split_key
 
     file = split_key(options.X)[0]
     if file.suffix.lower() in (".npy", ".zarr"):
@@ -87,8 +87,8 @@ def _measured(model: _Estimator, x: Any, options: argparse.Namespace) -> tuple[F
     """Return how faithful the embedding is, and to which neighbourhoods."""
     if hasattr(model, "faithfulness_"):
         return model.faithfulness_, model.neighborhoods_
+    from ..graph.neighbors import DEFAULT_NEIGHBORS, neighborhoods
     from ..metrics import faithfulness
-    from ..neighbors import DEFAULT_NEIGHBORS, neighborhoods
 
     k = min(DEFAULT_NEIGHBORS, len(x) - 1) if options.neighbors is None else options.neighbors
     graph = neighborhoods(x, k, n_jobs=options.jobs)
@@ -101,25 +101,25 @@ def _check_apart(options: argparse.Namespace) -> None:
 
 
 def _greedy_procrustes(options: argparse.Namespace) -> GreedyProcrustes:
-    from ..embed import GreedyProcrustes
+    from ..estimators.embed import GreedyProcrustes
 
     return GreedyProcrustes(n_init=options.init, **_refined(options))
 
 
 def _procrustes_alignment(options: argparse.Namespace) -> ProcrustesAlignment:
-    from ..align import ProcrustesAlignment
+    from ..estimators.align import ProcrustesAlignment
 
     return ProcrustesAlignment(alignment=options.alignment, **_refined(options))
 
 
 def _isomap(options: argparse.Namespace) -> Isomap:
-    from ..isomap import Isomap
+    from ..estimators.isomap import Isomap
 
     return Isomap(n_landmarks=options.landmarks, **_on_graph(options))
 
 
 def _classical_scaling(options: argparse.Namespace) -> ClassicalScaling:
-    from ..scaling import ClassicalScaling
+    from ..estimators.scaling import ClassicalScaling
 
     if options.landmarks == "auto":
         raise UsageError("--landmarks auto goes with --method isomap only: give a number")
@@ -127,20 +127,20 @@ def _classical_scaling(options: argparse.Namespace) -> ClassicalScaling:
 
 
 def _pca(options: argparse.Namespace) -> PCA:
-    from ..linear import PCA
+    from ..estimators.linear import PCA
 
     return PCA(**_shared(options))
 
 
 def _random_projection(options: argparse.Namespace) -> RandomProjection:
-    from ..linear import RandomProjection
+    from ..estimators.linear import RandomProjection
 
     dimensions = "auto" if options.dimensions is None else options.dimensions
     return RandomProjection(**_shared(options) | {"n_components": dimensions, "random_state": options.seed})
 
 
 def _normalized(options: argparse.Namespace) -> Any:
-    from .. import spectral
+    from ..estimators import spectral
 
     parameters = _on_graph(options) | {"rectify": options.rectify}
     del parameters["random_state"]  # nothing is drawn

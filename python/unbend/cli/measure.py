@@ -8,28 +8,28 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..plain import finite
+from ..core.jsonable import finite
 from .arguments import UsageError
 from .words import belonging, reading, rows, sampling, show, sized, worst, worst_lines, wrapped
 
 if TYPE_CHECKING:
+    from ..graph.neighbors import Neighborhoods
+    from ..judge.quality import Quality
     from ..metrics import Faithfulness
-    from ..neighbors import Neighborhoods
-    from ..quality import Quality
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..files import read_points
+    from ..core.progress import Progress
+    from ..files.tables import read_points
+    from ..graph.neighbors import neighborhoods
     from ..metrics import faithfulness
-    from ..neighbors import neighborhoods
-    from ..progress import Watch
 
     x, y = read_points(options.X), read_points(options.Y)
     _check_pair(x, y, options)
-    watch = Watch(sys.stderr.isatty())
+    watch = Progress(sys.stderr.isatty())
     if options.all:
         if options.without_self:
             raise UsageError("--all has no --without-self")
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _quality(x: Any, y: Any, options: argparse.Namespace) -> Quality:
-    from ..quality import quality
+    from ..judge.quality import quality
 
     coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
     return quality(x, y, n_neighbors=options.neighbors, coordinates=coordinates, **sampling(options))

@@ -16,7 +16,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..files import check_target, read_labels, read_points
+    from ..files.tables import check_target, read_labels, read_points
     from ..report import SUFFIXES, report
 
     check_target(options.output, force=options.force, suffixes=SUFFIXES)

@@ -13,8 +13,8 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..files import check_target, read_points, write_points
-    from ..selection import select
+    from ..choose.selection import select
+    from ..files.tables import check_target, read_points, write_points
 
     if options.output is not None:
         check_target(options.output, force=options.force)

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 from .words import sized
 
 if TYPE_CHECKING:
-    from ..estimator import _Estimator
+    from ..estimators.base import _Estimator
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..files import check_target, read_points, write_points
-    from ..models import load
-    from ..progress import Watch
+    from ..core.progress import Progress
+    from ..estimators.models import load
+    from ..files.tables import check_target, read_points, write_points
 
     check_target(options.output, force=options.force)
     model, x = load(options.model), read_points(options.X)
     _check_columns(model, x, options)
     place = model.inverse_transform if options.inverse else model.transform
-    with Watch(not (options.quiet or options.json) and sys.stderr.isatty()).stage("placing"):
+    with Progress(not (options.quiet or options.json) and sys.stderr.isatty()).stage("placing"):
         placed, errors = place(x, return_error=True)
     write_points(options.output, placed, force=options.force, source=options.X)
     if options.json:

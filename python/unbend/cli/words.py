@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..graph.neighbors import Neighborhoods
     from ..metrics import Faithfulness
-    from ..neighbors import Neighborhoods
 
 __all__ = [
     "belonging",
@@ -38,7 +38,7 @@ def show(result: Any, options: argparse.Namespace) -> None:
 
 def belonging(x: Any, file: str, options: argparse.Namespace) -> Any:
     """Read what belongs to the data row for row, and say which file does not."""
-    from ..files import read_points
+    from ..files.tables import read_points
     from ..metrics.sampling import pair
 
     return pair(x, read_points(file), (options.X, file), narrower=False)[1]
@@ -111,8 +111,8 @@ def worst_lines(m: Faithfulness) -> Iterator[str]:
 
 def reading(m: Faithfulness, x: Any, y: Any, graph: Neighborhoods, *, include_self: bool, jobs: int) -> str:
     """Say what the numbers together mean."""
+    from ..judge.verdict import gather, read
     from ..metrics import nieqa_local
-    from ..reading import gather, read
 
     drawn: Any = m.centers if m.n_centers < m.n_points else None
     m_l = nieqa_local(x, y, neighborhoods=graph, include_self=include_self, n_centers=drawn, n_jobs=jobs)

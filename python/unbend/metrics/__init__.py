@@ -16,8 +16,8 @@ from .distances import (
     stress,
 )
 from .faithful import Faithfulness, faithfulness, lower_bound, procrustes
-from .folds import overlap
 from .nieqa import asim, nieqa_global, nieqa_local, nieqa_truth
+from .overlap import overlap
 from .ranks import (
     Ranks,
     agreement_rate,

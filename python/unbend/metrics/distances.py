@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._random import generator, seed_from
-from ..neighbors import Neighborhoods, resolve
-from ..points import as_count, thread_count
+from ..core.arrays import as_count, thread_count
+from ..core.random import generator, seed_from
+from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import NORMAL_95, Array, Centers, interval, pair
 
 __all__ = [

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..neighbors import Neighborhoods, resolve
-from ..plain import finite
-from ..points import as_count, as_points, thread_count
-from .folds import OVERLAP_STEPS, _Overlap, _WithOverlap
+from ..core.arrays import as_count, as_points, thread_count
+from ..core.jsonable import finite
+from ..graph.neighbors import Neighborhoods, resolve
+from .overlap import OVERLAP_STEPS, _Overlap, _WithOverlap
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, interval, pair, sampled, standard_error
 
 __all__ = ["Faithfulness", "faithfulness", "lower_bound", "procrustes"]
@@ -247,7 +247,7 @@ def _parted(found: Neighborhoods, pairs: Any, d: int) -> tuple[Neighborhoods, fl
     """Return the neighbourhoods without what a cut has parted, and how much that is."""
     if pairs is None or len(pairs) == 0:
         return found, 0.0, 0.0
-    from ..cut import as_pairs, length_of, share_of, without
+    from ..fit.cut import as_pairs, length_of, share_of, without
 
     sheet, torn = without(found, as_pairs(pairs, len(found)))
     return sheet, share_of(found, torn), length_of(found, torn, d)

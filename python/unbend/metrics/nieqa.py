@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..neighbors import Neighborhoods, resolve
-from ..neighbors import neighborhoods as find_neighborhoods
-from ..points import as_count, thread_count
+from ..core.arrays import as_count, thread_count
+from ..graph.neighbors import Neighborhoods, resolve
+from ..graph.neighbors import neighborhoods as find_neighborhoods
 from .distances import WORK, draw_sources
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, pair, sampled
 

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..neighbors import Neighborhoods
-from ..plain import finite
-from ..points import as_count, thread_count
+from ..core.arrays import as_count, thread_count
+from ..core.jsonable import finite
+from ..graph.neighbors import Neighborhoods
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, interval, pair, sampled
 
 __all__ = [

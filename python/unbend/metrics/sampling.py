@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .._random import generator
-from ..points import as_count, as_points, check_entries
+from ..core.arrays import as_count, as_points, check_entries
+from ..core.random import generator
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Centers: TypeAlias = "npt.NDArray[np.uint32] | None"

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..neighbors import DEFAULT_RECALL, Neighborhoods, search
-from ..progress import Watch
+from ..core.progress import Progress
+from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, search
+from .checkpoint import Arrays
 from .scatter import Job, Members, members
-from .shelf import Arrays
 
 __all__ = ["Cell", "embed", "neighbors_of", "overlaps", "proved", "rim_of", "tangent_scale", "weight"]
 
@@ -141,13 +141,13 @@ def _laid_flat(job: Job, held: Members, tangent_neighbors: int | None) -> tuple[
     estimator.neighborhoods_, estimator.component_labels_ = graph, graph.component_labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parts of the data, where the whole is asked about
-        embedding, _ = estimator._lay_flat(held.x, job.n_neighbors, Watch())
+        embedding, _ = estimator._lay_flat(held.x, job.n_neighbors, Progress())
     return np.ascontiguousarray(embedding), graph, int(estimator.n_iter_)
 
 
 def _estimator(job: Job, tangent_neighbors: int | None, n: int) -> Any:
-    from ..align import ProcrustesAlignment
-    from ..embed import GreedyProcrustes
+    from ..estimators.align import ProcrustesAlignment
+    from ..estimators.embed import GreedyProcrustes
 
     kind: Any = {"psa": ProcrustesAlignment, "gp": GreedyProcrustes}[job.method]
     if tangent_neighbors is not None:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..files import check_target
-from ..progress import Callback, Watch
+from ..core.progress import Callback, Progress
+from ..files.tables import check_target
 from .result import CellwiseFaithfulness, Partition
 from .run import Serial
 from .sources import source_of
@@ -135,7 +135,7 @@ def embed(
     if begin is not None:
         begin(task.n_cells, task.points, task.bytes)
     with folder_for(directory, out) as folder:
-        run = task.begun(folder, Serial(), Watch(verbose, callback), errors)
+        run = task.begun(folder, Serial(), Progress(verbose, callback), errors)
         file = task.embedded(run)
         if out is None:
             embedding = np.load(file)
@@ -145,7 +145,9 @@ def embed(
     return task.result(run, embedding)
 
 
-def within(X: Any, watch: Watch, *, points_per_cell: int, n_jobs: int | None, **settings: Any) -> Partition:
+def within(
+    X: Any, watch: Progress, *, points_per_cell: int, n_jobs: int | None, **settings: Any
+) -> Partition:
     """Embed an array, as a part of a fit that has a watch already."""
     settings = {"method": "psa", "passes": PASSES} | settings
     task = Task.embedding(source_of(X), settings, points_per_cell, None, n_jobs)
@@ -193,4 +195,4 @@ def faithfulness(
     source, image = source_of(X), source_of(Y, "Y")
     task = Task.measuring(source, image, n_neighbors, points_per_cell, max_memory, n_jobs)
     with folder_for(directory, None) as folder:
-        return task.measured(task.begun(folder, Serial(), Watch(verbose), "warn"))
+        return task.measured(task.begun(folder, Serial(), Progress(verbose), "warn"))

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from .. import _core
 from .cells import Cell, neighbors_of, proved
+from .checkpoint import Arrays
 from .scatter import Job
 from .seams import agreed, known_graph
-from .shelf import Arrays
 
 __all__ = ["SUMS", "extents", "gather", "measure", "measure_given"]
 

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..neighbors import search
-from ..points import Matrix
-from .shelf import Arrays
+from ..core.arrays import Matrix
+from ..graph.neighbors import search
+from .checkpoint import Arrays
 
 __all__ = ["CORE", "Assigned", "Plan", "halve", "width_of"]
 

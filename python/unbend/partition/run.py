@@ -12,17 +12,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core, memory
-from ..points import Matrix
-from ..progress import Watch
+from .. import _core
+from ..core import memory
+from ..core.arrays import Matrix
+from ..core.progress import Progress
 from . import cells, scatter
 from . import gather as gathering
 from .align import Aligned, Overlaps, align
 from .cells import Cell
+from .checkpoint import Arrays
 from .plan import Plan, halve, sample_size, width_of
 from .scatter import Job
 from .seams import settle
-from .shelf import Arrays
 
 __all__ = [
     "Engine",
@@ -55,14 +56,14 @@ USUAL_POINTS, FEWEST_POINTS = 200_000, 2_000
 class Engine(Protocol):
     """Who runs tasks."""
 
-    def map(self, stage: str, task: Task, calls: list[tuple[Any, ...]], watch: Watch) -> list[Arrays]:
+    def map(self, stage: str, task: Task, calls: list[tuple[Any, ...]], watch: Progress) -> list[Arrays]:
         """Return the results of ``task(*call)`` for all calls, in their order."""
 
 
 class Serial:
     """One task after the other, in this process."""
 
-    def map(self, stage: str, task: Task, calls: list[tuple[Any, ...]], watch: Watch) -> list[Arrays]:
+    def map(self, stage: str, task: Task, calls: list[tuple[Any, ...]], watch: Progress) -> list[Arrays]:
         """Return the results of all calls, in their order."""
         found = []
         with watch.stage(stage, len(calls)):
@@ -137,7 +138,7 @@ class Run:
         How many cells are wanted.
     engine : Engine
         Who runs the tasks.
-    watch : Watch
+    watch : Progress
         Shows how far they are.
     errors : {"warn", "raise"}
         What happens when a cell cannot be embedded.
@@ -146,7 +147,7 @@ class Run:
     job: Job
     n_cells: int
     engine: Engine
-    watch: Watch
+    watch: Progress
     errors: Literal["warn", "raise"] = "warn"
     cells: list[Cell] = field(default_factory=list)
     blocks: list[Arrays] = field(default_factory=list)

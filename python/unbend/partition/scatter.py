@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..points import LARGEST, Matrix
+from ..core.arrays import LARGEST, Matrix
+from .checkpoint import Arrays, CheckpointDir
 from .plan import Plan
-from .shelf import Arrays, Shelf
 from .sources import Source
 
 __all__ = ["Job", "Members", "members", "probe", "scatter"]
@@ -66,9 +66,9 @@ class Job:
     n_jobs: int
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> CheckpointDir:
         """Where results are."""
-        return Shelf(self.folder)
+        return CheckpointDir(self.folder)
 
     @property
     def n_blocks(self) -> int:
@@ -89,7 +89,7 @@ class Job:
 
 @lru_cache(maxsize=1)
 def _plan(folder: str, written: int) -> Plan:
-    return Plan.from_arrays(Shelf(folder).take("plan"))
+    return Plan.from_arrays(CheckpointDir(folder).take("plan"))
 
 
 def finite_rows(x: Matrix) -> npt.NDArray[np.bool_]:

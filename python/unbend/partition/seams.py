@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..neighbors import Neighborhoods
+from ..graph.neighbors import Neighborhoods
 from .cells import Cell, rim_of, weight
+from .checkpoint import Arrays
 from .plan import CORE
 from .scatter import Job
-from .shelf import Arrays
 
 __all__ = ["agreed", "known_graph", "settle"]
 

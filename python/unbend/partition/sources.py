@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..files import FileError, split_key
-from ..points import Matrix, as_points
+from ..core.arrays import Matrix, as_points
+from ..files.tables import FileError, split_key
 
 __all__ = ["File", "Held", "Source", "block_rows", "source_of"]
 

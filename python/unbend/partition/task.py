@@ -16,17 +16,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory
-from ..estimator import check_choice
-from ..files import FileError
-from ..neighbors import DEFAULT_NEIGHBORS
-from ..points import as_count, thread_count
-from ..progress import Watch
+from ..core import memory
+from ..core.arrays import as_count, thread_count
+from ..core.progress import Progress
+from ..estimators.base import check_choice
+from ..files.tables import FileError
+from ..graph.neighbors import DEFAULT_NEIGHBORS
+from .checkpoint import CheckpointDir
 from .gather import SUMS, measure_given
 from .result import CellwiseFaithfulness, Partition
 from .run import Engine, PartWarning, Run, added, cell_bytes, held_bytes, points_that_fit
 from .scatter import Job
-from .shelf import Shelf
 from .sources import Source, block_rows
 
 __all__ = ["Task", "folder_for"]
@@ -148,10 +148,10 @@ class Task:
         """How many cells there are."""
         return -(-self.source.shape[0] // self.points)
 
-    def begun(self, folder: Path, engine: Engine, watch: Watch, errors: Literal["warn", "raise"]) -> Run:
+    def begun(self, folder: Path, engine: Engine, watch: Progress, errors: Literal["warn", "raise"]) -> Run:
         """Begin, or go on where the folder says; all points are sorted by cell."""
         check_choice(errors, "errors", ("warn", "raise"))
-        self.claim(Shelf(str(folder)))
+        self.claim(CheckpointDir(str(folder)))
         s = self.settings
         parameters: dict[str, Any] = {"random_state": 0, **(s.get("parameters") or {})}
         parameters |= {"refine": None, "objective": s.get("objective", "R_N")}
@@ -187,7 +187,7 @@ class Task:
                 f"but max_memory allows {has}: set points_per_cell below {self.points:,}"
             )
 
-    def claim(self, shelf: Shelf) -> None:
+    def claim(self, shelf: CheckpointDir) -> None:
         """Refuse a folder that belongs to other data or parameters."""
         mark = {
             "version": VERSION,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..points import as_points
+from ..core.arrays import as_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,8 +69,8 @@ def axes_for(ax: Axes | None, points: Any = None, width: float = 6.4, bar: bool 
 
 def embedding_of(source: Any) -> Array:
     """Return the embedding that something is, or holds."""
+    from ..judge.quality import Quality
     from ..metrics import Faithfulness
-    from ..quality import Quality
 
     if isinstance(source, Quality):
         if source.faithfulness is None:

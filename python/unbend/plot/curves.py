@@ -50,8 +50,8 @@ def r_nx(found: Any, *, ax: Axes | None = None) -> Axes:
     >>> len(ax.lines[1].get_xdata()), ax.get_xscale()
     (50, 'log')
     """
+    from ..judge.quality import Quality
     from ..metrics import Ranks
-    from ..quality import Quality
 
     named = {"": found} if isinstance(found, Ranks | Quality) else found
     if not isinstance(named, Mapping) or not named:

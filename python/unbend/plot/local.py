@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..charts import charts
+from ..graph.charts import charts
+from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics.sampling import pair
-from ..neighbors import Neighborhoods, resolve
 from .canvas import DIVERGING, FAINT, axes_for, colours, dots, embedding_of, frame, pyplot
 
 if TYPE_CHECKING:

@@ -9,26 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..measures import MEASURES
-from ..seams import seams_of
-from .canvas import (
-    CLIP,
-    FAINT,
-    Colours,
-    axes_for,
-    colours,
-    dots,
-    embedding_of,
-    errors_of,
-    frame,
-    pyplot,
-)
+from ..judge.measures import MEASURES
+from .canvas import CLIP, FAINT, Colours, axes_for, colours, dots, embedding_of, errors_of, frame, pyplot
+from .seams import seams_of
 from .sides import draw_seams
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..cut import Seam
+    from ..fit.cut import Seam
 
 __all__ = ["correlation_circle", "embedding", "error", "grid"]
 
@@ -262,8 +251,8 @@ def correlation_circle(
             raise ValueError("X is missing: the variables whose correlations with the embedding are drawn")
         drawn: Axes = source.plot_circle(ax, components=components, names=names)
         return drawn
-    from ..linear import _draw_circle
-    from ..points import as_points
+    from ..core.arrays import as_points
+    from ..estimators.linear import _draw_circle
 
     x, y = as_points(X), embedding_of(source)
     if len(x) != len(y):

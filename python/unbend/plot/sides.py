@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..cut import Seam
-from ..seams import Run, runs_of
+from ..fit.cut import Seam
 from .canvas import CATEGORIES
+from .seams import Run, runs_of
 
 __all__ = ["draw_seams"]
 

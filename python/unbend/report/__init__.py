@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._random import seed_from
-from ..comparison import BY, Comparison, clouds, named, ordered
+from ..core.arrays import as_points
+from ..core.progress import Progress
+from ..core.random import seed_from
+from ..graph.neighbors import Neighborhoods
+from ..judge.comparison import BY, Comparison, clouds, named, ordered
+from ..judge.context import MeasureContext
+from ..judge.quality import wrapped
 from ..metrics.sampling import HALF_WIDTH, NCenters
-from ..neighbors import Neighborhoods
-from ..points import as_points
-from ..progress import Watch
-from ..quality import wrapped
-from ..survey import Survey
 
 __all__ = ["Report", "report"]
 
@@ -140,7 +140,7 @@ def report(
     >>> ub.report(X, {"truth": coordinates, "shadow": X[:, :2]}, "roll.html", labels=turn).path.name
     'roll.html'
     """
-    from ..files import check_target, write_atomically
+    from ..files.tables import check_target, write_atomically
     from .page import import_bokeh, write
     from .scene import Scene, sewn
 
@@ -155,9 +155,9 @@ def report(
         "n_sources": n_sources,
         "n_pairs": n_pairs,
     }
-    watch = Watch(verbose)
+    watch = Progress(verbose)
     with watch.stage("neighbours"):
-        survey = Survey.of(
+        survey = MeasureContext.of(
             x,
             clouds(given),
             measures,

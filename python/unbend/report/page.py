@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison import Comparison
-from ..measures import FAMILIES, MEASURES, Measure, Value
-from ..quality import Quality
-from ..survey import Survey
+from ..judge.comparison import Comparison
+from ..judge.context import MeasureContext
+from ..judge.measures import FAMILIES, MEASURES, Measure, Value
+from ..judge.quality import Quality
 from .scene import Shown
 from .sides import draw_sides
 
@@ -64,7 +64,12 @@ def import_bokeh() -> Any:
 
 
 def write(
-    file: Path, title: str, shown: Shown, found: Comparison, survey: Survey, settings: Mapping[str, Any]
+    file: Path,
+    title: str,
+    shown: Shown,
+    found: Comparison,
+    survey: MeasureContext,
+    settings: Mapping[str, Any],
 ) -> None:
     """Write the page."""
     from jinja2 import Environment

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._random import generator
-from ..comparison import Comparison
-from ..cut import Seam
-from ..measures import MEASURES, Measure
+from ..core.random import generator
+from ..fit.cut import Seam
+from ..graph.neighbors import Neighborhoods
+from ..judge.comparison import Comparison
+from ..judge.context import MeasureContext
+from ..judge.measures import MEASURES, Measure
+from ..judge.quality import Quality
 from ..metrics import faithfulness
-from ..neighbors import Neighborhoods
-from ..quality import Quality
-from ..seams import seams_of
-from ..survey import Survey
+from ..plot.seams import seams_of
 from .sides import Sides
-from .sprite import Sprite
+from .thumbnails import ThumbnailSheet
 
 __all__ = ["Scene", "Shown", "sewn"]
 
@@ -61,7 +61,7 @@ class Shown:
     """The ways to colour the points."""
     labels: list[str] | None
     """What the codes in the column "label" stand for."""
-    sprite: Sprite | None
+    sprite: ThumbnailSheet | None
     sides: list[Sides | None]
     """The two sides of the cut of each embedding, if there is one."""
     n_points: int
@@ -78,7 +78,7 @@ class Scene:
     """The points that are drawn, in their order."""
     labels: Array | None
     values: Mapping[str, Array]
-    sprite: Sprite | None
+    sprite: ThumbnailSheet | None
     seams: Mapping[str, list[Seam]]
 
     @classmethod
@@ -96,9 +96,11 @@ class Scene:
         drawn = np.arange(n) if n <= MOST_DRAWN else _drawn(n, seed)
         known = None if labels is None else _as_labels(labels, n)
         numbers = {str(name): _as_values(given, str(name), n) for name, given in (values or {}).items()}
-        return cls(n, drawn, known, numbers, None if images is None else Sprite.of(images, n, drawn), seams)
+        return cls(
+            n, drawn, known, numbers, None if images is None else ThumbnailSheet.of(images, n, drawn), seams
+        )
 
-    def shown(self, survey: Survey, found: Comparison) -> Shown:
+    def shown(self, survey: MeasureContext, found: Comparison) -> Shown:
         """Gather what the page draws; the embeddings in the order of the comparison."""
         shade, ys = _shade(found), survey.ys
         columns: dict[str, Array] = {}
@@ -225,7 +227,7 @@ def _shade(found: Comparison) -> Measure | None:
     return next((MEASURES[name] for name in (found.by, "r_c", "r_n") if name in at_points), None)
 
 
-def _errors(survey: Survey, y: Array, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
+def _errors(survey: MeasureContext, y: Array, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
     """Return the error of each point, the larger the worse; NaN where it was not measured."""
     errors = np.full(len(y), np.nan)
     if shade.name in ("r_n", "r_c"):

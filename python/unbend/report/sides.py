@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..cut import Seam
-from ..seams import runs_of
+from ..fit.cut import Seam
+from ..plot.seams import runs_of
 
 __all__ = ["Sides", "draw_sides"]
 

@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unbend::Monitor;
-use unbend::charts::{self, Atlas, Kept};
+use unbend::charts::{self, Atlas, AtlasCache};
 use unbend::embed::align::{self, Aligned, AnnealParams, Connection, Tree};
 use unbend::embed::{frames_of, place};
 
@@ -56,7 +56,7 @@ pub fn tangent_scale(
 /// The tangents of data and graph, and how neighbouring ones are turned against each other.
 #[pyclass(frozen)]
 pub struct Alignment {
-    kept: Kept,
+    kept: AtlasCache,
     pub(crate) connection: Connection,
     pub(crate) n_jobs: usize,
 }

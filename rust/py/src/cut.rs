@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unbend::Monitor;
-use unbend::embed::cut::{self, Seam, Terrain};
+use unbend::embed::cut::{self, Seam, Unroller};
 
 use crate::align::Alignment;
 use crate::array::{Graph, Matrix, points};
@@ -29,14 +29,14 @@ pub fn unroll<'py>(
     let unrolled = run_reporting(py, alignment.n_jobs, progress, |m: &dyn Monitor| {
         let x = points("X", x, m)?;
         let atlas = alignment.atlas(&x, &graph)?;
-        Terrain::new(&alignment.connection, &atlas, m)?.unroll(tau, m)
+        Unroller::new(&alignment.connection, &atlas, m)?.unroll(tau, m)
     })?;
     Ok((unrolled.y.into_pyarray(py), unrolled.forced, unrolled.roots.into_pyarray(py)))
 }
 
 /// The picture with what lay on other parts of it laid down anew: flat, and how many points were taken up.
 #[pyfunction]
-pub fn relay<'py>(
+pub fn relayout<'py>(
     py: Python<'py>,
     alignment: &Bound<'py, Alignment>,
     x: Matrix<'py>,
@@ -49,7 +49,7 @@ pub fn relay<'py>(
     let (laid, taken) = run(py, alignment.n_jobs, |m: &dyn Monitor| {
         let x = points("X", x, m)?;
         let atlas = alignment.atlas(&x, &graph)?;
-        Terrain::new(&alignment.connection, &atlas, m)?.relay(y, turns, m)
+        Unroller::new(&alignment.connection, &atlas, m)?.relayout(y, turns, m)
     })?;
     Ok((laid.y.into_pyarray(py), taken))
 }

@@ -4,9 +4,9 @@
 
 mod align;
 mod array;
-mod bottom;
 mod charts;
 mod cut;
+mod eigenvectors;
 mod embed;
 mod error;
 mod geodesic;
@@ -29,11 +29,11 @@ mod _core {
     #[pymodule_export]
     use crate::array::is_matrix;
     #[pymodule_export]
-    use crate::bottom::bottom;
-    #[pymodule_export]
     use crate::charts::{charts_py, spectra, spectra_of};
     #[pymodule_export]
-    use crate::cut::{marked, mend, relay, restricted, seams, shape, spacing, torn, unroll};
+    use crate::cut::{marked, mend, relayout, restricted, seams, shape, spacing, torn, unroll};
+    #[pymodule_export]
+    use crate::eigenvectors::smallest_eigenvectors;
     #[pymodule_export]
     use crate::embed::{carry, greedy, lay_out};
     #[pymodule_export]

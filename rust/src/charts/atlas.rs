@@ -42,7 +42,7 @@ pub struct Atlas<'a, 'p> {
 
 /// What an atlas keeps; it can outlive the atlas and be lent to another of the same data and graph.
 #[derive(Debug, Clone)]
-pub struct Kept(Form);
+pub struct AtlasCache(Form);
 
 #[derive(Debug, Clone)]
 enum Form {
@@ -126,7 +126,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
         n_components: usize,
-        kept: &'a Kept,
+        kept: &'a AtlasCache,
     ) -> Result<Self> {
         let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
         let (left_len, right_len) = match &kept.0 {
@@ -145,8 +145,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
     }
 
     /// Keeps what has been found.
-    pub fn keep(self) -> Kept {
-        Kept(self.form.into_owned())
+    pub fn keep(self) -> AtlasCache {
+        AtlasCache(self.form.into_owned())
     }
 
     /// The neighbourhoods as they are.

@@ -12,7 +12,7 @@ mod procrustes;
 mod tangent;
 
 pub(crate) use atlas::fit_tangent;
-pub use atlas::{Atlas, Coordinates, Kept, Tangents};
+pub use atlas::{Atlas, AtlasCache, Coordinates, Tangents};
 pub use dimension::{spectra, spectra_of};
 pub use gram::Gram;
 pub use local::{LANES, Local};

@@ -8,13 +8,13 @@
 //! | `lle`, `mlle`, `ltsa`, `hlle`, `lem`, `dfm` | W_i, an algorithm each |
 //! | `weights` | their common form, and Phi |
 //! | `matrix` | the alignment matrix |
-//! | `bottom` | its smallest eigenvalues and their vectors, by what suits it |
+//! | `eigenvectors` | its smallest eigenvalues and their vectors, by what suits it |
 //! | `sparse`, `order`, `factor` | a symmetric matrix in the caller's memory, nested dissection of its graph, its Cholesky factor |
 //! | `block`, `krylov` | several vectors at once, and Krylov spaces of an operator on them |
 
 mod block;
-mod bottom;
 mod dfm;
+mod eigenvectors;
 mod factor;
 mod hlle;
 mod krylov;
@@ -27,8 +27,8 @@ mod order;
 mod sparse;
 mod weights;
 
-pub use bottom::{Bottom, Null, Solver, Spectrum, bottom};
 pub use dfm::{DfmParams, dfm};
+pub use eigenvectors::{EigenParams, Null, Solver, Spectrum, smallest_eigenvectors};
 pub use factor::{Factor, Failure, Plan, Row, SIDES};
 pub use hlle::{HlleParams, hlle};
 pub use lem::{Kernel, lem};

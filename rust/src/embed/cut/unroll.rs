@@ -48,7 +48,7 @@ const LOOK: usize = 1024;
 
 /// The undirected graph with the length of every edge, and where it leads from the tangent of its point.
 #[derive(Debug)]
-pub struct Terrain<'a, 'b, 'p> {
+pub struct Unroller<'a, 'b, 'p> {
     connection: &'a Connection,
     atlas: &'a Atlas<'b, 'p>,
     /// For each edge |x_j - x_i|, then P_i'(x_j - x_i).
@@ -67,7 +67,7 @@ pub struct Unrolled {
     pub roots: Vec<u32>,
 }
 
-impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
+impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
     /// Cost: O(n k q d).
     pub fn new(connection: &'a Connection, atlas: &'a Atlas<'b, 'p>, monitor: &dyn Monitor) -> Result<Self> {
         let spacing = spacing(atlas.points(), atlas.neighborhoods(), monitor)?;
@@ -76,7 +76,7 @@ impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
         fill_edges(graph, &mut steps, width, monitor, Walker::default, |walker, i, edge, step| {
             walker.walk(connection, atlas, i, edge, step);
         })?;
-        Ok(Terrain { connection, atlas, steps, spacing })
+        Ok(Unroller { connection, atlas, steps, spacing })
     }
 
     /// h: the median distance to the farthest neighbour.
@@ -102,7 +102,7 @@ impl<'a, 'b, 'p> Terrain<'a, 'b, 'p> {
 
     /// Takes up what lies on other parts of a picture, and lays it down again from all sides of what stays: the cut
     /// moves to where the sides meet. Returns how many points were taken up as well.
-    pub fn relay(&self, y: &[f64], turns: &[f64], monitor: &dyn Monitor) -> Result<(Unrolled, usize)> {
+    pub fn relayout(&self, y: &[f64], turns: &[f64], monitor: &dyn Monitor) -> Result<(Unrolled, usize)> {
         self.connection.check_turns(turns)?;
         check_flat(y, self.connection)?;
         let labels = self.connection.graph().components();
@@ -314,7 +314,7 @@ type Waiting = (u64, u32, usize);
 
 /// Points laid down so far.
 struct Growth<'t, 'a, 'b, 'p> {
-    terrain: &'t Terrain<'a, 'b, 'p>,
+    unroller: &'t Unroller<'a, 'b, 'p>,
     monitor: Silent<'t>,
     y: Vec<f64>,
     turns: Vec<f64>,
@@ -344,10 +344,10 @@ struct Scratch {
 }
 
 impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
-    fn new(terrain: &'t Terrain<'a, 'b, 'p>, monitor: &'t dyn Monitor) -> Self {
-        let (n, d) = (terrain.connection.graph().len(), terrain.connection.n_components());
+    fn new(unroller: &'t Unroller<'a, 'b, 'p>, monitor: &'t dyn Monitor) -> Self {
+        let (n, d) = (unroller.connection.graph().len(), unroller.connection.n_components());
         Growth {
-            terrain,
+            unroller,
             monitor: Silent(monitor),
             y: vec![0.0; n * d],
             turns: vec![0.0; n * d * d],
@@ -356,14 +356,14 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
             queue: BinaryHeap::new(),
             refused: BinaryHeap::new(),
             forced: Vec::new(),
-            cells: Cells::new(n, d.min(LOOKED_AT), NEAR * terrain.spacing.max(f64::MIN_POSITIVE)),
+            cells: Cells::new(n, d.min(LOOKED_AT), NEAR * unroller.spacing.max(f64::MIN_POSITIVE)),
             steps: 0,
             scratch: Scratch::default(),
         }
     }
 
     fn d(&self) -> usize {
-        self.terrain.connection.n_components()
+        self.unroller.connection.n_components()
     }
 
     /// Lays down the component of `root`.
@@ -403,7 +403,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
     /// Lays down the end of an edge that comes from `i`, unless that is done or it would lie on something else.
     fn settle(&mut self, path: f64, i: u32, edge: usize, forced: bool) -> Result<()> {
         self.count_step()?;
-        let j = self.terrain.connection.end(edge);
+        let j = self.unroller.connection.end(edge);
         if self.distances[j].is_finite() || (!forced && path > self.best[j]) {
             return Ok(());
         }
@@ -451,9 +451,9 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
     fn keep(&mut self, i: usize, path: f64) {
         self.distances[i] = path;
         self.show(i);
-        for edge in self.terrain.connection.edges(i) {
-            let j = self.terrain.connection.end(edge);
-            let through = path + self.terrain.length(edge);
+        for edge in self.unroller.connection.edges(i) {
+            let j = self.unroller.connection.end(edge);
+            let through = path + self.unroller.length(edge);
             if self.distances[j].is_infinite() && through < self.best[j] {
                 self.best[j] = through;
                 self.queue.push(Reverse((through.to_bits(), i as u32, edge)));
@@ -464,23 +464,23 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
     /// The path to a refused point that is next, of those through points laid down already.
     fn look_elsewhere(&mut self, j: usize, refused: (u64, u32)) {
         self.best[j] = f64::INFINITY;
-        let terrain = self.terrain;
-        let others = terrain.connection.edges(j).filter_map(|edge| {
-            let i = terrain.connection.end(edge);
-            let through = self.distances[i] + terrain.length(edge);
+        let unroller = self.unroller;
+        let others = unroller.connection.edges(j).filter_map(|edge| {
+            let i = unroller.connection.end(edge);
+            let through = self.distances[i] + unroller.length(edge);
             let later = through.is_finite() && (through.to_bits(), i as u32) > refused;
             later.then_some((through.to_bits(), i as u32, edge))
         });
         if let Some((bits, i, edge)) = others.min() {
             self.best[j] = f64::from_bits(bits);
-            self.queue.push(Reverse((bits, i, terrain.back(j, edge))));
+            self.queue.push(Reverse((bits, i, unroller.back(j, edge))));
         }
     }
 
     /// Finds turn and place of the end of an edge from `i`: first by that edge alone, then by all that agree with it.
     fn find_place(&self, i: usize, edge: usize, scratch: &mut Scratch) {
-        let (d, terrain) = (self.d(), self.terrain);
-        let (j, back) = (terrain.connection.end(edge), terrain.back(i, edge));
+        let (d, unroller) = (self.d(), self.unroller);
+        let (j, back) = (unroller.connection.end(edge), unroller.back(i, edge));
         first(&mut scratch.sum, d * d).fill(0.0);
         self.add_turn(back, scratch);
         self.turn(scratch);
@@ -489,13 +489,13 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         place.copy_from_slice(&scratch.guess[..d]);
         scratch.heard.clear();
         scratch.sum.fill(0.0);
-        for edge in terrain.connection.edges(j) {
-            if self.distances[terrain.connection.end(edge)].is_infinite() {
+        for edge in unroller.connection.edges(j) {
+            if self.distances[unroller.connection.end(edge)].is_infinite() {
                 continue;
             }
             self.guess(j, edge, scratch);
             let apart = distance(&scratch.guess[..d], &scratch.place[..d]);
-            if edge == back || apart <= AGREE * terrain.spacing {
+            if edge == back || apart <= AGREE * unroller.spacing {
                 scratch.heard.push(edge);
                 self.add_turn(edge, scratch);
             }
@@ -511,9 +511,9 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
 
     /// Adds P_j'P_i O_i, what the other end of an edge wants of the turn of its point.
     fn add_turn(&self, edge: usize, scratch: &mut Scratch) {
-        let (d, i) = (self.d(), self.terrain.connection.end(edge));
+        let (d, i) = (self.d(), self.unroller.connection.end(edge));
         let product = first(&mut scratch.product, d * d);
-        multiply(self.terrain.connection.product(edge), &self.turns[i * d * d..][..d * d], d, product);
+        multiply(self.unroller.connection.product(edge), &self.turns[i * d * d..][..d * d], d, product);
         scratch.sum.iter_mut().zip(product).for_each(|(sum, p)| *sum += *p);
     }
 
@@ -527,9 +527,9 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
 
     /// Where the other end of an edge sees its point `j`, which is turned by `scratch.turn`.
     fn guess(&self, j: usize, edge: usize, scratch: &mut Scratch) {
-        let (d, terrain) = (self.d(), self.terrain);
-        let (i, there, back) = (terrain.connection.end(edge), terrain.back(j, edge), edge);
-        let (from_i, from_j) = (terrain.step(there), terrain.step(back));
+        let (d, unroller) = (self.d(), self.unroller);
+        let (i, there, back) = (unroller.connection.end(edge), unroller.back(j, edge), edge);
+        let (from_i, from_j) = (unroller.step(there), unroller.step(back));
         let guess = first(&mut scratch.guess, d);
         for b in 0..d {
             let (own, turn) = (&self.turns[i * d * d + b * d..][..d], &scratch.turn[b * d..][..d]);
@@ -540,7 +540,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
 
     /// Whether there is already a part of the data that is far from `j`.
     fn lies_on_others(&self, j: usize, scratch: &mut Scratch) -> bool {
-        let (d, h) = (self.d(), self.terrain.spacing);
+        let (d, h) = (self.d(), self.unroller.spacing);
         if d > LOOKED_AT {
             return false;
         }
@@ -551,7 +551,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
             if distance(&self.y[p * d..][..d], &place[..d]) > NEAR * h {
                 return false;
             }
-            self.terrain.atlas.step(j, p, &mut rows.0, &mut rows.1, along)
+            self.unroller.atlas.step(j, p, &mut rows.0, &mut rows.1, along)
                 && along.iter().map(|v| v * v).sum::<f64>() > (FAR * h).powi(2)
         })
     }

@@ -1,0 +1,1 @@
+"""Arrays, random streams, progress, memory: what every room uses."""

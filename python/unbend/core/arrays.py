@@ -1,0 +1,191 @@
+"""Arrays as the core takes them: checked, and copied only when there is no other way."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+
+MOST_THREADS = 256
+
+# The core refuses what is larger: sums of squares could overflow.
+LARGEST = 1e150
+
+# Points that are converted are held in memory up to this size, beyond it in a file that is mapped; they are
+# read in blocks of the other size.
+IN_MEMORY = 2**31
+BLOCK_BYTES = 2**25
+
+Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+
+
+def as_points(array: Any, name: str = "X") -> Matrix:
+    """Return `array` as a two-dimensional float array, one point a row.
+
+    float32 and float64 stay what they are, with any strides, memory-mapped or read-only. Integers and
+    halves of at most 16 bits become float32, which holds them exactly; everything else numeric becomes
+    float64. What is chunked, as arrays of Zarr and HDF5 are, is read in blocks. Where more than 2 GiB are
+    converted or read, they are held in a temporary file, mapped into memory, that vanishes with them.
+
+    Parameters
+    ----------
+    array : array-like of shape (n, q)
+        NumPy array, nested sequence or data frame.
+    name : str
+        What to call it in errors.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+        float32 or float64.
+
+    Raises
+    ------
+    ValueError
+        If it is not two-dimensional or not numeric.
+    TypeError
+        If it is sparse.
+    """
+    if hasattr(array, "toarray") and hasattr(array, "nnz"):
+        raise TypeError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
+    if _is_chunked(array):
+        return _converted(array, name)
+    array = _as_array(array, name)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has shape {array.shape}: it must have two dimensions, one point a row")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} has dtype {array.dtype}: it must hold real numbers")
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(f"{name} has {int(array.mask.sum())} masked entries: fill or drop them first")
+    if array.dtype not in (np.float32, np.float64):
+        array = _converted(array, name)
+    array = np.asarray(array)
+    if not array.dtype.isnative or not array.flags.aligned:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if _core.is_matrix(array) else np.ascontiguousarray(array)
+
+
+def read_in_blocks(array: Any, name: str = "X") -> Any:
+    """Return what is chunked or holds small numbers as `as_points` does, and all else as it is."""
+    small = isinstance(array, np.ndarray) and array.ndim == 2 and 0 not in array.shape
+    if small and array.dtype.kind in "fiub" and array.dtype.itemsize <= 2:
+        return as_points(array, name)
+    return as_points(array, name) if _is_chunked(array) else array
+
+
+def _is_chunked(array: Any) -> bool:
+    known = all(hasattr(array, name) for name in ("chunks", "shape", "dtype", "__getitem__"))
+    return known and not isinstance(array, np.ndarray) and len(array.shape) == 2 and 0 not in array.shape
+
+
+def _converted(array: Any, name: str) -> Matrix:
+    """Return the numbers as the core takes them, read and converted block by block."""
+    dtype = np.dtype(array.dtype)
+    if dtype.kind not in "fiub":
+        raise ValueError(f"{name} has dtype {dtype}: it must hold real numbers")
+    if dtype.kind != "f" or dtype.itemsize not in (4, 8):
+        dtype = np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
+    made = _room(tuple(array.shape), dtype.newbyteorder("="))
+    rows = max(1, BLOCK_BYTES // max(1, made[:1].nbytes))
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused by name
+        for start in range(0, len(made), rows):
+            made[start : start + rows] = np.asarray(array[start : start + rows])
+    return made
+
+
+def _room(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Matrix:
+    if int(np.prod(shape)) * dtype.itemsize <= IN_MEMORY:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile() as file:  # the mapping keeps what the file held
+        return np.memmap(file, dtype, "w+", shape=shape)
+
+
+def _as_array(array: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        found: npt.NDArray[Any] = np.asanyarray(array)
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{name} is no table of numbers, one point a row: {reason}") from None
+    if found.dtype != object or found.ndim != 2 or not hasattr(array, "dtypes"):
+        return found
+    # Columns of a data frame that may lack values are objects for NumPy. What they lack becomes NaN.
+    kinds = {getattr(dtype, "kind", "O") for dtype in array.dtypes}
+    return np.asarray(array.to_numpy(np.float64, na_value=np.nan)) if kinds <= set("fiub") else found
+
+
+def check_entries(points: Matrix, name: str) -> None:
+    """Refuse what the core would refuse, but by its own name, and before any work."""
+    if 0 in points.shape:
+        raise ValueError(f"{name} is empty: it has shape {points.shape}")
+    if max(-float(points.min()), float(points.max())) <= LARGEST:  # false for NaN
+        return
+    row, column = np.argwhere(~(np.abs(points.astype(np.float64)) <= LARGEST))[0]
+    value, place = float(points[row, column]), f"at row {row}, column {column}"
+    said = "NaN" if np.isnan(value) else repr(value).replace("e+", "e")
+    if np.isfinite(value):
+        reason = "squared distances overflow above 1e150, rescale the data"
+    else:
+        reason = "every entry must be finite"
+    raise ValueError(f"{name} holds {said} {place}: {reason}")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` asks for; 0 stands for all.
+
+    As in joblib: None and -1 are all cores, -2 all but one. More than 256 are not started.
+    """
+    if n_jobs is None or n_jobs == -1:
+        return 0
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ValueError(f"n_jobs = {n_jobs!r} is not a number of threads: use -1 for all, or 1 and more")
+    return min(int(n_jobs), MOST_THREADS) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+
+
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    """Return `value` as an integer of at least `least`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} = {value!r} is not a whole number")
+    if value < least:
+        raise ValueError(f"{name} = {value} is too few: at least {least} is needed")
+    if value > sys.maxsize:
+        raise ValueError(f"{name} = {value} is too many: at most {sys.maxsize} can be counted")
+    return int(value)
+
+
+LARGEST = 1e150
+"""The largest magnitude accepted, as in the core: sums of squares of larger entries could overflow."""
+
+CHECKED_AT_ONCE = 2**20
+
+
+def check_finite(x: Matrix, name: str = "X") -> None:
+    """Refuse points that are not finite, in the words of the core, where the core does not look at them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_finite(np.array([[0.0, 1.0], [2.0, np.nan]]))
+    Traceback (most recent call last):
+    ValueError: X holds NaN at row 1, column 1: every entry must be finite
+    """
+    rows = max(1, CHECKED_AT_ONCE // x.shape[1])
+    for start in range(0, len(x), rows):
+        block = x[start : start + rows]
+        fine = np.abs(block) <= np.float64(LARGEST)  # false for NaN
+        if not fine.all():
+            row, column = np.argwhere(~fine)[0]
+            _refuse(float(block[row, column]), f"{name} holds", f"at row {start + row}, column {column}")
+
+
+def _refuse(value: float, holds: str, where: str) -> None:
+    if np.isfinite(value):
+        limit = f"squared distances overflow above {LARGEST:.0e}, rescale the data"
+        raise ValueError(f"{holds} {value:e} {where}: {limit}")
+    said = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
+    raise ValueError(f"{holds} {said} {where}: every entry must be finite")

@@ -1,0 +1,249 @@
+"""How far a long computation is, who may stop it, and how long each stage took."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+import numpy as np
+
+from .. import _core
+
+__all__ = ["Callback", "Stopped", "Progress"]
+
+Callback = Callable[[str, int, int, "float | None"], object]
+"""What ``callback=`` takes: stage, done, total, best value so far. Returning True asks to stop."""
+
+EMBEDDED = ("refine", "faithfulness")
+"""The stages that begin with an embedding at hand: stopping them loses nothing."""
+
+CORE_NAMES = {"neighbors": "neighbours"}
+"""What the core calls a stage, and what we call it."""
+
+OPEN_ENDED = ("refine",)
+"""The stages that end when no more can be gained: their share and their end are not known before."""
+
+REWRITE_SECONDS = 0.1
+ESTIMATE_SECONDS, ESTIMATE_SHARE = 0.5, 0.02
+"""Before a stage has run for so long and got so far, nothing is said about its end."""
+
+
+class Stopped(_core.Stopped):
+    """A callback asked to stop before there was an embedding to keep.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
+    >>> try:
+    ...     ub.GreedyProcrustes(callback=lambda stage, done, total, best: True).fit(X)
+    ... except ub.Stopped as reason:
+    ...     print(reason)
+    the callback stopped the fit in its stage neighbours, at 0 of 500
+    """
+
+
+class Progress:
+    """Watches a computation that runs in stages: shows it, lets it be stopped, and takes its times.
+
+    Parameters
+    ----------
+    verbose : int or bool, default 0
+        Whether to show a line for each stage.
+    callback : callable, optional
+        Is told ``(stage, done, total, best)`` when a stage begins, about every 20 ms, and when it ends.
+        Once it has returned True, every later question is answered by True as well.
+    stream : text file, optional
+        Where lines go; standard error by default.
+
+    Attributes
+    ----------
+    timings : dict of float
+        The seconds that each stage took.
+    best : float or None
+        The best value of the objective so far.
+
+    Examples
+    --------
+    >>> watch = Progress(callback=lambda stage, done, total, best: done > 2)
+    >>> with watch.stage("neighbours"):
+    ...     watch.progress("neighbours", 2, 9), watch.progress("neighbours", 3, 9)
+    (False, True)
+    """
+
+    def __init__(
+        self, verbose: int | bool = 0, callback: Callback | None = None, *, stream: TextIO | None = None
+    ) -> None:
+        if callback is not None and not callable(callback):
+            raise ValueError(f"callback = {callback!r} cannot be called")
+        self.timings: dict[str, float] = {}
+        self.best: float | None = None
+        self._callback = callback
+        self._asked = False
+        self._lines = _Lines(stream or sys.stderr) if verbose else None
+        self._stage: str | None = None
+        self._since = 0.0
+        self._done, self._total = 0, 0
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None) -> Iterator[None]:
+        """Run one stage. With `total`, the callback is told when it begins and when it ends.
+
+        A stage within itself is one stage. The core may report another stage's name on its way: the
+        time goes to that one until it reports the first again.
+
+        Raises
+        ------
+        Stopped
+            If the callback wants to stop and there is no embedding yet.
+        """
+        if self._stage == name:
+            yield
+            return
+        self._enter(name)
+        finished = False
+        try:
+            if total is not None and self.report(name, 0, total) and name not in EMBEDDED:
+                raise self._stopped()
+            yield
+            self._turn_to(name)
+            if total is not None:
+                self.report(name, total, total)
+            finished = True
+        except Stopped:
+            raise
+        except _core.Stopped as error:
+            raise self._stopped() from error
+        finally:
+            self._leave(finished)
+
+    def progress(self, stage: str, done: int, total: int) -> bool:
+        """Take a report of the core, and say whether it shall stop."""
+        stage = CORE_NAMES.get(stage, stage)
+        self._turn_to(stage)
+        return self.report(stage, done, total)
+
+    def report(self, stage: str, done: int, total: int, best: float | None = None) -> bool:
+        """Take a report with the best value so far, and say whether to stop.
+
+        Measuring is short and always brought to its end, so that what was embedded is also measured.
+        """
+        self._done, self._total = done, total
+        if best is not None:
+            self.best = float(best)
+        if self._callback is not None and _is_true(self._callback(stage, done, total, self.best)):
+            self._asked = True
+        if self._lines is not None:
+            self._lines.show(stage, done, total, time.perf_counter() - self._since, self._value(stage))
+        return self._asked and stage != "faithfulness"
+
+    def _enter(self, name: str) -> None:
+        self._stage, self._since = name, time.perf_counter()
+        self._done, self._total = 0, 0
+
+    def _turn_to(self, name: str) -> None:
+        """Give the time from here on to another stage; all of it, if the first has not begun to work."""
+        if self._stage is None or self._stage == name:
+            return
+        if self._done == 0:
+            self._stage = name
+            return
+        self._leave(True)
+        self._enter(name)
+
+    def _leave(self, finished: bool) -> None:
+        """Close the stage under way."""
+        name, seconds = self._stage or "", time.perf_counter() - self._since
+        self.timings[name] = self.timings.get(name, 0.0) + seconds
+        if self._lines is not None:
+            share = None if finished else _share(self._done, self._total)
+            self._lines.close(name, seconds, share, self._value(name))
+        self._stage = None
+
+    def _value(self, stage: str) -> float | None:
+        return self.best if stage in ("greedy", "refine") else None
+
+    def _stopped(self) -> Stopped:
+        where = f"at {self._done:,} of {self._total:,}"
+        return Stopped(f"the callback stopped the fit in its stage {self._stage}, {where}")
+
+
+class _Lines:
+    """One line for each stage: rewritten in place where that can be, else printed when the stage ends."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+        self._rewrites = stream is not None and _understands_return(stream)
+        self._shown = 0.0
+        self._width = 0
+
+    def show(self, stage: str, done: int, total: int, seconds: float, best: float | None) -> None:
+        now = time.perf_counter()
+        if not self._rewrites or now - self._shown < REWRITE_SECONDS:
+            return
+        self._shown = now
+        if stage in OPEN_ENDED:
+            share, left = "", f", step {done + 1} of at most {total}"
+        else:
+            share, left = _percent(_share(done, total)), _left(done, total, seconds)
+        self._write(f"  {stage:<14}{share:>5}{_seconds(seconds):>10}{left}{_in_words(best)}", end="")
+
+    def close(self, stage: str, seconds: float, share: float | None, best: float | None) -> None:
+        """Show how a stage ended: in how many seconds, or, cut short, at which share."""
+        reached = "" if share is None or stage in OPEN_ENDED else _percent(share)
+        text = f"  {stage:<14}{reached:>5}{_seconds(seconds):>10}"
+        self._write(text + ("" if share is None else ", cut short") + _in_words(best), end="\n")
+        self._shown = 0.0
+
+    def _write(self, text: str, end: str) -> None:
+        if self._stream is None:
+            return
+        begin = "\r" if self._rewrites else ""
+        # What was longer is covered by spaces: a notebook knows no other way to clear a line.
+        padded = text.ljust(self._width) if self._rewrites else text
+        self._width = 0 if end else len(text)
+        self._stream.write(begin + padded + end)
+        self._stream.flush()
+
+
+def _is_true(answer: object) -> bool:
+    """Return whether an answer is True; what merely counts as true may be returned by accident."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def _understands_return(stream: TextIO) -> bool:
+    return stream.isatty() or type(stream).__module__.partition(".")[0] == "ipykernel"
+
+
+def _share(done: int, total: int) -> float:
+    return min(1.0, done / total) if total > 0 else 0.0
+
+
+def _percent(share: float) -> str:
+    # Rounded down: 100 % is said when all is done.
+    return f"{int(100 * share)} %"
+
+
+def _left(done: int, total: int, seconds: float) -> str:
+    share = _share(done, total)
+    if seconds < ESTIMATE_SECONDS or not ESTIMATE_SHARE <= share < 1:
+        return ""
+    left = max(1, round(seconds * (1 - share) / share))
+    return f", about {f'{left} s' if left < 60 else _seconds(left)} left"
+
+
+def _in_words(best: float | None) -> str:
+    return "" if best is None else f", best {best:.3g}"
+
+
+def _seconds(seconds: float) -> str:
+    """Write a duration as people read it: 0.04 s, 12.3 s, 4:05 min, 2:10 h."""
+    if seconds < 59.95:
+        return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    return f"{minutes // 60}:{minutes % 60:02} h"

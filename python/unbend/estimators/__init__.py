@@ -1,0 +1,1 @@
+"""The estimators: parameters, documentation, and `fit` as scikit-learn has it."""

@@ -1,0 +1,1 @@
+"""Embeddings as values: from a problem and settings to an embedding."""

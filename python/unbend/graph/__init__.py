@@ -1,0 +1,1 @@
+"""Who is near whom: neighborhoods, and the charts of each."""

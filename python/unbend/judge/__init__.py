@@ -1,0 +1,1 @@
+"""All measures of one or several embeddings, and what they say together."""

@@ -1,0 +1,171 @@
+"""Classical scaling: of points, of distances, from landmarks, and of what is not Euclidean."""
+
+import numpy as np
+import pytest
+import unbend as ub
+from scipy.spatial.distance import cdist
+from unbend.estimators import scaling
+
+
+def cloud(n=120, q=3, seed=0):
+    return np.random.default_rng([seed, n, q]).normal(size=(n, q)) * np.linspace(3, 1, q)
+
+
+def textbook(distances, d):
+    """-1/2 H D^2 H, as the definition says."""
+    n = len(distances)
+    h = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-h @ distances**2 @ h / 2)
+    return values[::-1], vectors[:, ::-1][:, :d] * np.sqrt(np.maximum(values[::-1][:d], 0))
+
+
+def of_distances(distances, d=2, **options):
+    return ub.ClassicalScaling(d, metric="precomputed", **options).fit(distances)
+
+
+@pytest.fixture(params=["dense", "lanczos"])
+def way(request, monkeypatch):
+    monkeypatch.setattr(scaling, "DENSE", 1000 if request.param == "dense" else 0)
+    return request.param
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_the_definition(way, p):
+    distances = cdist(cloud(), cloud(), "minkowski", p=p)
+    values, coordinates = textbook(distances, 2)
+    found = of_distances(distances)
+    np.testing.assert_allclose(np.abs(found.embedding_), np.abs(coordinates), atol=1e-8)
+    if way == "dense":
+        np.testing.assert_allclose(found.eigenvalues_, values, atol=1e-9)
+    else:
+        np.testing.assert_allclose(found.eigenvalues_[:2], values[:2], rtol=1e-10)
+        assert found.eigenvalues_[2] == pytest.approx(values[-1], abs=1e-2 * values[0])
+
+
+def test_euclidean_data_are_scaled_as_their_principal_components():
+    x = cloud(100, 5)
+    by_points, by_distances = ub.ClassicalScaling(3).fit(x), of_distances(cdist(x, x), 3)
+    pca = ub.PCA(3).fit(x)
+    np.testing.assert_array_equal(by_points.embedding_, pca.embedding_)
+    np.testing.assert_allclose(np.abs(by_distances.embedding_), np.abs(pca.embedding_), atol=1e-10)
+    np.testing.assert_allclose(by_points.eigenvalues_, by_distances.eigenvalues_[:5], rtol=1e-10)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_landmarks_lose_nothing_of_what_is_euclidean(metric, dtype):
+    x = cloud()
+    full = (x if metric == "euclidean" else cdist(x, x)).astype(dtype)
+    found = ub.ClassicalScaling(3, metric=metric, n_landmarks=20, random_state=0).fit(full)
+    assert len(found.landmarks_) == 20
+    atol = 1e-10 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(cdist(found.embedding_, found.embedding_), cdist(x, x), atol=atol)
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 30])
+def test_new_points_by_their_distances(n_landmarks, way, tmp_path):
+    x, new = cloud(), cloud(10, seed=1)
+    found = of_distances(cdist(x, x), 3, n_landmarks=n_landmarks, random_state=0)
+    placed, errors = found.transform(cdist(new, x), return_error=True)
+    np.testing.assert_allclose(cdist(placed, found.embedding_), cdist(new, x), atol=1e-7)
+    assert errors.max() < 1e-7
+    np.testing.assert_allclose(found.transform(cdist(x, x)), found.embedding_, atol=1e-8)
+    again = ub.load(found.save(tmp_path / "model"))
+    np.testing.assert_array_equal(again.transform(cdist(new, x)), placed)
+
+
+def test_new_points_by_their_coordinates(tmp_path):
+    x, new = cloud(), cloud(10, seed=1)
+    found = ub.ClassicalScaling(2).fit(x)
+    gower = of_distances(cdist(x, x), 2).transform(cdist(new, x))
+    np.testing.assert_allclose(np.abs(found.transform(new)), np.abs(gower), atol=1e-8)
+    back = found.inverse_transform(found.transform(new))
+    errors = found.transform(new, return_error=True)[1]
+    np.testing.assert_allclose(errors, np.linalg.norm(back - new, axis=1), atol=1e-12)
+    again = ub.load(found.save(tmp_path / "model"))
+    np.testing.assert_array_equal(again.transform(new), found.transform(new))
+
+
+def test_no_matrix_of_all_pairs_for_points():
+    assert ub.ClassicalScaling().memory_estimate(1_000_000, 3) < 1e9
+    assert ub.ClassicalScaling().fit(cloud(200_000)).embedding_.shape == (200_000, 2)
+
+
+def test_scale_and_permutation():
+    x = cloud()
+    distances, order = cdist(x, x), np.random.default_rng(0).permutation(len(x))
+    found = of_distances(distances).embedding_
+    np.testing.assert_allclose(np.abs(of_distances(3 * distances).embedding_), 3 * np.abs(found), atol=1e-9)
+    permuted = of_distances(distances[np.ix_(order, order)]).embedding_
+    np.testing.assert_allclose(np.abs(permuted), np.abs(found[order]), atol=1e-9)
+
+
+def around(n=60):
+    apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    return np.minimum(apart, n - apart).astype(float)
+
+
+def test_what_is_not_euclidean_is_said(way):
+    values = textbook(around(), 12)[0]
+    with pytest.warns(ub.NotEuclideanWarning, match="the lowest eigenvalue is -") as caught:
+        found = of_distances(around(), 12)
+    assert f"{values[-1]:.3g}" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert found.eigenvalues_[-1] == pytest.approx(values[-1], rel=1e-2)
+    of_distances(around(), 2)  # two dimensions are far larger than the error
+
+
+def test_fewer_dimensions_than_asked_for(way):
+    x = np.linspace(0, 5, 40)[:, None]
+    found = of_distances(cdist(x, x), 3)
+    assert (found.embedding_[:, 1:] == 0).all()
+    np.testing.assert_allclose(cdist(found.embedding_, found.embedding_), cdist(x, x), atol=1e-9)
+    np.testing.assert_allclose(found.transform(cdist(x, x)), found.embedding_, atol=1e-9)
+
+
+def test_copies(way):
+    found = of_distances(np.zeros((20, 20)))
+    assert (found.embedding_ == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d[:, :9], r"distances must be square, got shape \(10, 9\)"),
+        (lambda d: d - 1, "Negative values in data: -1 at row 0, column 0"),
+        (lambda d: d + np.triu(d), "distances are not symmetric: .* from 0 to 1"),
+        (lambda d: d + np.eye(10), "point 0 is 1 away from itself"),
+        (lambda d: np.where(d > 0, d, np.nan), "NaN"),
+    ],
+)
+def test_what_are_no_distances(change, message):
+    with pytest.raises(ValueError, match=message):
+        of_distances(change(cdist(cloud(10), cloud(10))))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "cosine"}, "metric = 'cosine' is unknown"),
+        ({"n_landmarks": 2}, "n_landmarks = 2 is too few for n_components = 2: at least 3 are needed"),
+        ({"n_landmarks": "auto"}, "n_landmarks = 'auto' is not a whole number"),
+        ({"n_components": 4}, "n_components = 4 exceeds the 3 dimensions"),
+        ({"n_components": 30, "metric": "precomputed"}, "n_components = 30 needs as many points"),
+    ],
+)
+def test_bad_parameters(options, message):
+    x = cloud(10)
+    with pytest.raises(ValueError, match=message):
+        ub.ClassicalScaling(**options).fit(cdist(x, x) if "precomputed" in options.values() else x)
+
+
+def test_no_points_behind_distances():
+    found = of_distances(cdist(cloud(10), cloud(10)))
+    with pytest.raises(ValueError, match="inverse_transform needs points"):
+        found.inverse_transform(found.embedding_)
+
+
+def test_a_stop(way):
+    x = cloud()
+    with pytest.raises(ub.Stopped, match="in its stage scaling"):
+        of_distances(cdist(x, x), callback=lambda stage, done, total, best: True)

@@ -1,0 +1,439 @@
+"""Points from files of every kind, and what is said about files that hold none."""
+
+import os
+import stat
+import sys
+
+import numpy as np
+import pytest
+from unbend.files.tables import (
+    FileError,
+    check_target,
+    read_labels,
+    read_points,
+    write_atomically,
+    write_points,
+)
+
+POINTS = np.array([[1.0, 2.0, 0.5], [3.0, 4.0, -1e-3]])
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def complaint(path):
+    with pytest.raises(FileError) as caught:
+        read_points(path)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, OSError)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# NumPy
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, ">f8"])
+def test_npy(tmp_path, dtype):
+    np.save(tmp_path / "a.npy", np.arange(6).reshape(3, 2).astype(dtype))
+    read = read_points(str(tmp_path / "a.npy"))
+    assert isinstance(read, np.memmap)
+    assert not read.flags.writeable
+    assert read.dtype == dtype
+    assert read.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_npy_in_fortran_order(tmp_path):
+    np.save(tmp_path / "a.npy", np.asfortranarray(POINTS))
+    assert np.array_equal(read_points(tmp_path / "a.npy"), POINTS)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(5), r"has shape \(5,\): two dimensions are needed, one point a row"),
+        (np.zeros((2, 2, 2)), r"has shape \(2, 2, 2\): two dimensions"),
+        (np.zeros((0, 3)), r"has shape \(0, 3\): it holds no points"),
+        (np.zeros((2, 2), complex), "holds complex128 entries"),
+        (np.array([["a"]]), "holds <U1 entries"),
+        (np.zeros((2, 2), bool), "holds bool entries"),
+    ],
+)
+def test_npy_of_something_else(tmp_path, array, message):
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(FileError, match=message):
+        read_points(tmp_path / "a.npy")
+
+
+def test_damaged_npy(tmp_path):
+    np.save(tmp_path / "a.npy", POINTS)
+    whole = (tmp_path / "a.npy").read_bytes()
+    assert "damaged" in complaint(put(tmp_path, "short.npy", whole[:-8]))
+    assert "damaged" in complaint(put(tmp_path, "other.npy", "hello, world"))
+    np.save(tmp_path / "o.npy", np.array([[None]]), allow_pickle=True)
+    assert "Python objects" in complaint(tmp_path / "o.npy")
+
+
+def test_npz_chooses_x_or_the_only_one_or_the_named_one(tmp_path):
+    np.savez(tmp_path / "a.npz", X=POINTS, Y=POINTS[:, :2])
+    np.savez(tmp_path / "b.npz", anything=POINTS)
+    assert np.array_equal(read_points(tmp_path / "a.npz"), POINTS)
+    assert np.array_equal(read_points(tmp_path / "b.npz"), POINTS)
+    assert np.array_equal(read_points(f"{tmp_path}/a.npz:Y"), POINTS[:, :2])
+
+
+def test_npz_without_a_choice_names_the_keys(tmp_path):
+    np.savez(tmp_path / "a.npz", P=POINTS, Q=POINTS)
+    assert complaint(tmp_path / "a.npz").endswith(
+        "a.npz holds P, Q: choose one with " + f"{tmp_path / 'a.npz'}:NAME"
+    )
+    assert "has no array 'X': it holds P, Q" in complaint(f"{tmp_path}/a.npz:X")
+
+
+def test_damaged_npz(tmp_path):
+    np.savez(tmp_path / "a.npz", np.array([[None]]))
+    whole = (tmp_path / "a.npz").read_bytes()
+    assert "'arr_0'" in complaint(tmp_path / "a.npz")
+    assert "no .npz archive" in complaint(put(tmp_path, "short.npz", whole[:-30]))
+    np.savez(tmp_path / "none.npz")
+    assert "holds nothing" in complaint(tmp_path / "none.npz")
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bare.csv", "1,2,0.5\n3,4,-1e-3\n"),
+        ("header.csv", "x,y,z\n1,2,0.5\n3,4,-1e-3"),
+        ("quoted.csv", '"x, mm","y","z"\n"1","2","0.5"\n3,4,-1e-3\n'),
+        ("windows.csv", "\ufeffx,y,z\r\n1,2,0.5\r\n3,4,-1e-3\r\n"),
+        ("comments.csv", "# made by hand\n\nx,y,z\n1,2,0.5 # first\n   \n\n3, 4, -1e-3\n\n"),
+        ("semicolons.csv", "x;y;z\n1;2;0.5\n3;4;-1e-3\n"),
+        ("frame.csv", ",x,y,z\n0,1,2,0.5\n1,3,4,-1e-3\n"),
+        ("unnamed.csv", ",0,1,2\n0,1,2,0.5\n1,3,4,-1e-3\n"),
+        ("from_r.csv", '"","x","y","z"\n"1",1,2,0.5\n"2",3,4,-1e-3\n'),
+        ("UPPER.CSV", "1,2,0.5\n3,4,-1e-3\n"),
+        ("tabs.tsv", "x\ty\tz\n1\t2\t0.5\n3\t4\t-1e-3\n"),
+    ],
+)
+def test_text(tmp_path, name, text):
+    assert np.array_equal(read_points(put(tmp_path, name, text)), POINTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("some.csv", "kind,x,y,n,z\na,1,2,9,0.5\nb,3,4,9,-1e-3\n"),
+        ("semicolons.csv", "kind;x; y;z\na;1;2;0.5\nb;3;4;-1e-3\n"),
+        ("tabs.tsv", "z\tkind\ty\tx\n0.5\ta\t2\t1\n-1e-3\tb\t4\t3\n"),
+        ("frame.csv", ",x,y,z,kind\n0,1,2,0.5,a\n1,3,4,-1e-3,b\n"),
+    ],
+)
+def test_columns_by_name(tmp_path, name, text):
+    path = put(tmp_path, name, text)
+    assert np.array_equal(read_points(f"{path}:x,y,z"), POINTS)
+    assert np.array_equal(read_points(f"{path}:z"), POINTS[:, 2:])
+    assert read_labels(f"{path}:kind", 2).tolist() == ["a", "b"]
+
+
+def test_columns_of_parquet_by_name(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.DataFrame(POINTS, columns=["x", "y", "z"]).assign(kind="a").to_parquet(tmp_path / "a.parquet")
+    assert np.array_equal(read_points(f"{tmp_path / 'a.parquet'}:z,x"), POINTS[:, [2, 0]])
+
+
+def test_what_is_said_of_columns(tmp_path):
+    path = put(tmp_path, "a.csv", "name,x,y\np,1,2\n")
+    assert complaint(path).endswith("'p' is not a number; to read some columns, name them: " + f"{path}:x,y")
+    assert "has no column 'z': it has name, x, y" in complaint(f"{path}:x,z")
+    assert "column 1 (name): 'p' is not a number" in complaint(f"{path}:name")
+    bare = put(tmp_path, "bare.csv", "1,2\n")
+    assert "has no header: columns cannot be chosen by 'x'" in complaint(f"{bare}:x")
+    with pytest.raises(FileError, match="suffix"):
+        write_points(f"{path}:x", POINTS)
+
+
+def test_numbers_of_columns_are_a_header(tmp_path):
+    """As pandas writes a frame without names and without its index."""
+    path = put(tmp_path, "a.csv", "0,1,2\n1,2,0.5\n3,4,-1e-3\n")
+    with pytest.warns(UserWarning, match=r"a\.csv, line 1: 0, 1, 2 is taken for names of columns"):
+        assert np.array_equal(read_points(path), POINTS)
+    pair = put(tmp_path, "pair.csv", "0,1\n0.5,2\n")
+    with pytest.warns(UserWarning, match="may be names of columns, but is read as a point"):
+        assert read_points(pair).tolist() == [[0, 1], [0.5, 2]]
+    # Whole numbers throughout: it is a point like the others.
+    whole = put(tmp_path, "whole.csv", "0,1,2\n3,4,-5\n")
+    assert read_points(whole).shape == (2, 3)
+    assert read_points(put(tmp_path, "one.csv", "0,1,2\n")).shape == (1, 3)
+
+
+def test_header_in_another_encoding(tmp_path):
+    path = put(tmp_path, "a.csv", "größe,b\n1,2\n".encode("latin-1"))
+    assert read_points(path).tolist() == [[1, 2]]
+
+
+def test_one_column_and_one_row_are_points(tmp_path):
+    assert read_points(put(tmp_path, "a.csv", "1\n2\n")).shape == (2, 1)
+    assert read_points(put(tmp_path, "b.csv", "1,2\n")).shape == (1, 2)
+
+
+def test_a_first_column_that_does_not_count_is_kept(tmp_path):
+    assert read_points(put(tmp_path, "a.csv", ",y\n5,2\n1,3\n")).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y,kind\n1,2,3\n1,2,cat\n", "line 3, column 3 (kind): 'cat' is not a number"),
+        ("1,2,cat\n", "line 1, column 3: 'cat' is not a number"),
+        ("1,2\n\n# no\n3,\n", "line 4, column 2: the cell is empty"),
+        ("1,2\n1,2,3\n", "line 2 has 3 columns, but the first has 2"),
+        ("1,2\n1\n", "line 2 has 1 column, but the first has 2"),
+        ("a;b\n1,5;2\n", "line 2, column 1 (a): '1,5' is not a number"),
+        ("1,2\n3," + "z" * 1000, "'" + "z" * 37 + "...' is not a number"),
+        ("1,2\n3,1_0\n", "'1_0'"),
+        ("x,y\n", "holds a header, but no points"),
+        ("", "is empty"),
+        ("\n# nothing\n\n", "is empty"),
+        (b"1,2\n\x00\xff,3\n", "line 2, column 1"),
+    ],
+)
+def test_text_that_is_no_table_of_numbers(tmp_path, text, message):
+    assert message in complaint(put(tmp_path, "a.csv", text))
+
+
+def test_large_text_is_read_exactly(tmp_path):
+    x = np.random.default_rng(0).normal(size=(20_000, 3))
+    np.savetxt(tmp_path / "a.csv", x, delimiter=",", fmt="%.17g", header="x,y,z", comments="")
+    assert np.array_equal(read_points(tmp_path / "a.csv"), x)
+
+
+# Parquet
+
+
+def parquet(path, **columns):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_parquet(tmp_path):
+    x, y = np.array([1, 2]), np.array([0.5, 3])
+    path = parquet(tmp_path / "a.parquet", x=x, y=y, __index_level_0__=x)
+    assert read_points(path).tolist() == [[1, 0.5], [2, 3]]
+
+
+def test_parquet_keeps_single_precision(tmp_path):
+    x = np.ones(3, np.float32)
+    assert read_points(parquet(tmp_path / "a.parquet", x=x, y=x)).dtype == np.float32
+
+
+def test_parquet_that_is_no_table_of_numbers(tmp_path):
+    assert "column 'kind' holds string" in complaint(
+        parquet(tmp_path / "a.parquet", x=[1, 2], kind=["a", "b"])
+    )
+    assert "column 'x' lacks 1 of 2 values" in complaint(parquet(tmp_path / "b.parquet", x=[1.0, None]))
+    assert "it holds no points" in complaint(parquet(tmp_path / "c.parquet"))
+    assert "cannot read" in complaint(put(tmp_path, "d.parquet", "junk" * 10))
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'unbend[parquet]'" in complaint(put(tmp_path, "a.parquet", "PAR1"))
+
+
+# Any file
+
+
+def test_files_that_are_none(tmp_path):
+    assert complaint(tmp_path / "none.npy") == f"there is no file {tmp_path / 'none.npy'}"
+    assert "suffix '.txt' is none of .npy, .npz, .csv, .tsv, .parquet" in complaint(
+        put(tmp_path, "a.txt", "1")
+    )
+    assert "suffix ''" in complaint(tmp_path / "a")
+    for suffix in ("npy", "npz", "csv", "tsv", "parquet"):
+        assert complaint(put(tmp_path, f"empty.{suffix}", "")).endswith("is empty")
+    (tmp_path / "folder.npy").mkdir()
+    assert "it is not a file" in complaint(tmp_path / "folder.npy")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="anybody may read anything here")
+def test_a_file_that_must_not_be_read(tmp_path):
+    path = put(tmp_path, "a.csv", "1,2\n")
+    path.chmod(0)
+    assert complaint(path) == f"cannot read {path}: Permission denied"
+
+
+# Writing
+
+
+def test_written_whole(tmp_path):
+    path = tmp_path / "a.npy"
+    assert write_atomically(path, lambda temporary: np.save(temporary, POINTS)) == path
+    assert np.array_equal(read_points(path), POINTS)
+    assert os.listdir(tmp_path) == ["a.npy"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_written_with_the_usual_mode(tmp_path):
+    ordinary = put(tmp_path, "ordinary", "")
+    path = write_atomically(tmp_path / "a", lambda temporary: temporary.write_text("a"))
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(ordinary.stat().st_mode)
+
+
+def test_not_overwritten_unless_forced(tmp_path):
+    path = put(tmp_path, "a.txt", "old")
+    with pytest.raises(FileError, match="it exists already"):
+        write_atomically(path, lambda temporary: temporary.write_text("new"))
+    assert path.read_text() == "old"
+    write_atomically(path, lambda temporary: temporary.write_text("new"), force=True)
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, OSError])
+def test_nothing_is_left_of_a_failure(tmp_path, failure):
+    def break_off(temporary):
+        temporary.write_text("half of it")
+        raise failure
+
+    path = put(tmp_path, "a.txt", "old")
+    with pytest.raises(failure):
+        write_atomically(path, break_off, force=True)
+    assert path.read_text() == "old"
+    with pytest.raises(failure):
+        write_atomically(tmp_path / "b.txt", break_off)
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileError, match="No such file or directory"):
+        write_atomically(tmp_path / "none" / "a.txt", lambda temporary: None)
+    with pytest.raises(FileError, match="it is a folder"):
+        write_atomically(tmp_path, lambda temporary: None, force=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are POSIX")
+def test_a_link_is_followed(tmp_path):
+    target = put(tmp_path, "target.txt", "old")
+    (tmp_path / "link.txt").symlink_to(target)
+    write_atomically(tmp_path / "link.txt", lambda temporary: temporary.write_text("new"), force=True)
+    assert target.read_text() == "new"
+    assert (tmp_path / "link.txt").is_symlink()
+
+
+# Writing points
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".tsv", ".parquet", ".CSV"])
+@pytest.mark.parametrize("d", [1, 3])
+def test_what_is_written_is_read_again(tmp_path, suffix, d):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    points = np.random.default_rng(0).normal(size=(50, d)) * 10.0 ** np.arange(-20, 30)[:, None]
+    path = tmp_path / f"points{suffix}"
+    for layout in (points, np.asfortranarray(points), points[::-1].copy()[::-1]):
+        assert write_points(path, layout, force=True) == path
+        np.testing.assert_array_equal(read_points(path), points)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_columns_have_names(tmp_path):
+    write_points(tmp_path / "y.csv", np.zeros((1, 2)))
+    assert (tmp_path / "y.csv").read_text() == "y1,y2\n0,0\n"
+
+
+def test_points_are_not_overwritten_unasked(tmp_path):
+    path = tmp_path / "y.npy"
+    path.write_text("precious")
+    with pytest.raises(FileError, match=r"cannot write .*y.npy: it exists already"):
+        write_points(path, np.zeros((1, 2)))
+    assert path.read_text() == "precious"
+
+
+def test_targets(tmp_path):
+    check_target(tmp_path / "y.npy")
+    check_target(tmp_path / "anything.model", suffixes=())
+    (tmp_path / "y.npy").write_text("old")
+    check_target(tmp_path / "y.npy", force=True)
+    for path, message in [
+        (tmp_path / "y.npy", "it exists already"),
+        (tmp_path / "y.h5", "its suffix '.h5' is none of .npy, .npz, .csv, .tsv, .parquet"),
+        (tmp_path / "y", "its suffix ''"),
+        (tmp_path / "none" / "y.csv", "there is no folder"),
+    ]:
+        with pytest.raises(FileError, match=message):
+            check_target(path)
+    (tmp_path / "y.csv").mkdir()
+    with pytest.raises(FileError, match="it is a folder"):
+        check_target(tmp_path / "y.csv", force=True)
+
+
+def test_parquet_without_pyarrow_is_found_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(FileError, match=r"cannot write .*y.parquet: it needs pyarrow"):
+        check_target(tmp_path / "y.parquet")
+
+
+# Zarr
+
+
+def test_zarr(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.save_array(str(tmp_path / "a.zarr"), POINTS)
+    assert np.array_equal(read_points(tmp_path / "a.zarr"), POINTS)
+    zarr.save_group(str(tmp_path / "b.zarr"), X=POINTS, Y=POINTS[:, :2])
+    assert np.array_equal(read_points(tmp_path / "b.zarr"), POINTS)
+    assert np.array_equal(read_points(f"{tmp_path}/b.zarr:Y"), POINTS[:, :2])
+    zarr.save_group(str(tmp_path / "c.zarr"), P=POINTS, Q=POINTS)
+    assert "c.zarr holds P, Q: choose one with" in complaint(tmp_path / "c.zarr")
+    assert "it holds P, Q" in complaint(f"{tmp_path}/c.zarr:R")
+    assert "is one array: leave out :Y" in complaint(f"{tmp_path}/a.zarr:Y")
+    (tmp_path / "d.zarr").mkdir()
+    assert "d.zarr" in complaint(tmp_path / "d.zarr")
+    assert "there is no file" in complaint(tmp_path / "e.zarr")
+    with pytest.raises(FileError, match=r"its suffix '.zarr' is none of"):
+        check_target(tmp_path / "new.zarr")
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+def test_zarr_of_an_anndata(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    pytest.importorskip("zarr")
+    anndata.AnnData(X=POINTS, obsm={"X_pca": POINTS[:, :2]}).write_zarr(tmp_path / "a.zarr")
+    assert np.array_equal(read_points(tmp_path / "a.zarr"), POINTS[:, :2])
+    assert np.array_equal(read_points(f"{tmp_path}/a.zarr:X"), POINTS)
+
+
+def test_without_zarr(tmp_path, monkeypatch):
+    (tmp_path / "a.zarr").mkdir()
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    assert "it needs zarr, pip install 'unbend[zarr]'" in complaint(tmp_path / "a.zarr")
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.txt", lambda path: path.write_text("x\ny z\n")),
+        ("a.csv", lambda path: path.write_text("label\nx\ny z\n")),
+        ("a.npy", lambda path: np.save(path, ["x", "y z"])),
+        ("a.npz", lambda path: np.savez(path, names=["x", "y z"])),
+    ],
+)
+def test_labels(tmp_path, name, write):
+    write(tmp_path / name)
+    assert read_labels(tmp_path / name, 2).tolist() == ["x", "y z"]
+    with pytest.raises(FileError, match=r"one for each of the 5 points is needed"):
+        read_labels(tmp_path / name, 5)
+    with pytest.raises(FileError, match="there is no file"):
+        read_labels(tmp_path / "nothing.txt", 2)

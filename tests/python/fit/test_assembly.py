@@ -1,0 +1,134 @@
+"""Eq. 11 solved with multigrid: the dense solution, a residual that is true, and means that stay."""
+
+import numpy as np
+import pytest
+import unbend as ub
+from unbend import _core
+from unbend.fit.assembly import solve
+
+RNG = np.random.default_rng(0)
+WHOLE = RNG.normal(size=(160, 5))
+APART = np.concatenate([WHOLE[:70], WHOLE[70:120] + 100, WHOLE[120:123] + 300, WHOLE[123:] - 100])
+
+
+def dense(core, graph, n):
+    return np.column_stack([core.apply(graph, row) for row in np.eye(n)])
+
+
+def without_means(y, labels):
+    out = y.copy()
+    for label in np.unique(labels):
+        out[labels == label] -= out[labels == label].mean(axis=0)
+    return out
+
+
+def system(x, d, objective="R_N", k=6, radius=None):
+    nb = ub.neighborhoods(x, radius=radius) if radius else ub.neighborhoods(x, k)
+    core = _core.Refiner(x, nb._graph, d, objective, 0)
+    start = RNG.normal(size=(len(x), d))
+    sides, _ = core.frames(x, nb._graph, start)
+    return core, nb._graph, sides, start
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("objective", ["R", "R_N"])
+@pytest.mark.parametrize(
+    ("x", "sizes"),
+    [(WHOLE, {"k": 6}), (APART, {"k": 2}), (WHOLE, {"radius": 1.5})],
+    ids=["one", "apart", "radius"],
+)
+def test_the_solution_is_the_dense_one(x, sizes, d, objective):
+    core, graph, sides, start = system(x, d, objective, **sizes)
+    labels = _core.components(graph)
+    found = solve(core, graph, sides, start.ravel(), d=d, tol=1e-12)
+    expected = np.linalg.lstsq(dense(core, graph, len(x)), sides.reshape(-1, d), rcond=1e-12)[0]
+    y = found.embedding.reshape(-1, d)
+    assert found.converged
+    expected = without_means(expected, labels)
+    assert np.abs(without_means(y, labels) - expected).max() < 1e-8 * np.abs(expected).max()
+    for label in np.unique(labels):
+        here = labels == label
+        np.testing.assert_allclose(y[here].mean(axis=0), start[here].mean(axis=0), atol=1e-12)
+
+
+def true_residual(core, graph, sides, y):
+    return np.linalg.norm(sides - core.apply(graph, y)) / np.linalg.norm(sides)
+
+
+def test_the_residual_is_true_and_failure_is_said():
+    x, _ = ub.datasets.swiss_roll(3000, random_state=0)
+    core, graph, sides, start = system(x, 2, k=10)
+    found = solve(core, graph, sides, start.ravel(), d=2)
+    assert found.converged
+    assert found.n_iter <= 30
+    assert found.residual <= 1.01e-8
+    assert found.residual == pytest.approx(true_residual(core, graph, sides, found.embedding), rel=1e-9)
+    short = solve(core, graph, sides, start.ravel(), d=2, max_iter=3)
+    assert not short.converged
+    assert short.n_iter == 3
+    assert short.residual > 1e-8
+    assert short.residual == pytest.approx(true_residual(core, graph, sides, short.embedding), rel=1e-9)
+    again = solve(core, graph, sides, found.embedding, d=2)
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.embedding, found.embedding)
+
+
+def test_nothing_to_solve():
+    core, graph, _, start = system(WHOLE, 2)
+    zero = np.zeros(start.size)
+    found = solve(core, graph, zero, zero, d=2)
+    assert found.converged
+    assert found.n_iter == 0
+    assert not found.embedding.any()
+    found = solve(core, graph, zero, start.ravel(), d=2, tol=1e-10)
+    assert found.converged
+    assert np.ptp(found.embedding.reshape(-1, 2), axis=0).max() < 1e-8
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_two_points(d):
+    x = np.array([[0.0, 0.0], [3.0, 4.0]])
+    core, graph, sides, start = system(x, d, "R", k=1)
+    found = solve(core, graph, sides, start.ravel(), d=d)
+    assert found.converged
+    assert np.linalg.norm(np.diff(found.embedding.reshape(-1, d), axis=0)) == pytest.approx(5)
+
+
+def test_points_alone_stay():
+    x = np.concatenate([WHOLE, [[1e3] * 5], [[-1e3] * 5]])
+    core, graph, sides, start = system(x, 2, radius=2.0)
+    found = solve(core, graph, sides, start.ravel(), d=2)
+    assert found.converged
+    np.testing.assert_allclose(found.embedding.reshape(-1, 2)[-2:], start[-2:], atol=1e-14)
+
+
+def test_threads_do_not_matter():
+    x, _ = ub.datasets.swiss_roll(5000, random_state=0)
+    nb = ub.neighborhoods(x, 8)
+    v = RNG.normal(size=10_000)
+    found = [
+        _core.Refiner(x, nb._graph, 2, "R_N", jobs).multigrid(nb._graph).cycle(v, 2) for jobs in (0, 1, 2, 3)
+    ]
+    assert all((other == found[0]).all() for other in found)
+
+
+def test_it_can_be_asked_to_stop_and_given_another_inverse():
+    core, graph, sides, start = system(WHOLE, 2)
+    asked = []
+
+    def ask():
+        asked.append(1)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(core, graph, sides, start.ravel(), d=2, ask=ask)
+    diagonal = np.repeat(core.diagonal(graph), 2)
+    found = solve(core, graph, sides, start.ravel(), d=2, preconditioner=lambda v: v / diagonal)
+    assert found.converged
+
+
+def test_wrong_shapes_are_refused():
+    core, graph, sides, start = system(WHOLE, 2)
+    with pytest.raises(ValueError, match=r"shape \(320,\), but the start has \(300,\)"):
+        solve(core, graph, sides, start.ravel()[:300], d=2)

@@ -1,0 +1,352 @@
+"""Refinement: never worse, never rising, the paper's system to the last digits, and stopped without loss."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import unbend as ub
+from scipy.spatial import procrustes
+from unbend import _core
+from unbend.fit.refine import RefinementInterrupted, refine
+
+N, K = 1200, 10
+X, TRUTH = ub.datasets.swiss_roll(N, noise=0.05, random_state=0)
+NB = ub.neighborhoods(X, K)
+RNG = np.random.default_rng(0)
+SHAKEN = TRUTH + RNG.normal(scale=0.3, size=TRUTH.shape)
+METHODS, OBJECTIVES = ("global", "pointwise"), ("R_N", "R")
+
+
+def value(y, objective="R_N", x=X, nb=NB):
+    m = ub.faithfulness(x, y, neighborhoods=nb)
+    return m.r_n if objective == "R_N" else m.r
+
+
+def holdings(nb):
+    """The neighbourhoods, each with its own point, as index lists."""
+    return [[i, *nb[i]] for i in range(len(nb))]
+
+
+def textbook_step(x, y, nb, objective):
+    """Frames by SVD, then eq. 11 with a dense pseudo-inverse."""
+    n = len(x)
+    matrix, sides = np.zeros((n, n)), np.zeros(y.shape)
+    for members in holdings(nb):
+        centre = np.eye(len(members)) - 1 / len(members)
+        hx = centre @ x[members]
+        size = (hx**2).sum()
+        if size == 0:
+            continue  # a point alone
+        weight = 1 / size if objective == "R_N" else 1.0
+        u, _, vt = np.linalg.svd(hx.T @ y[members], full_matrices=False)
+        matrix[np.ix_(members, members)] += weight * centre
+        sides[members] += weight * hx @ (u @ vt)
+    return matrix, sides, np.linalg.pinv(matrix, hermitian=True) @ sides
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("ragged", [False, True])
+def test_the_system_is_that_of_the_paper(objective, ragged):
+    x, y = X[:150], SHAKEN[:150]
+    nb = ub.neighborhoods(x, radius=5.0) if ragged else ub.neighborhoods(x, 6)
+    matrix, sides, _ = textbook_step(x, y, nb, objective)
+    refiner = _core.Refiner(x, nb._graph, 2, objective, 0)
+    found, reached = refiner.frames(x, nb._graph, y)
+    scale = np.abs(sides).max()
+    np.testing.assert_allclose(found.reshape(y.shape), sides, atol=1e-10 * scale)
+    np.testing.assert_allclose(reached, value(y, objective, x, nb), rtol=1e-10)
+    applied = refiner.apply(nb._graph, y.ravel()).reshape(y.shape)
+    np.testing.assert_allclose(applied, matrix @ y, atol=1e-10 * scale)
+    np.testing.assert_allclose(refiner.diagonal(nb._graph), np.diag(matrix), rtol=1e-10)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_one_step_approaches_the_exact_solution(objective):
+    """The exact alternation is the best one step can do for these frames; ten inner steps come close."""
+    _, _, exact = textbook_step(X, SHAKEN, NB, objective)
+    one = refine(X, SHAKEN, neighborhoods=NB, objective=objective, max_iter=1, tol=0)
+    assert value(exact, objective) <= one.history[0]
+    assert one.history[1] <= 1.15 * value(exact, objective)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_objective_never_rises_and_is_what_it_says(method, objective):
+    found = refine(X, SHAKEN, neighborhoods=NB, method=method, objective=objective, max_iter=25, tol=0)
+    assert all(after <= before for before, after in zip(found.history, found.history[1:], strict=False))
+    np.testing.assert_allclose(found.history[0], value(SHAKEN, objective), rtol=1e-9)
+    np.testing.assert_allclose(found.history[-1], value(found.embedding, objective), rtol=1e-9)
+    assert found.n_iter == len(found.history) - 1
+    assert found.objective == objective
+    assert found.history[-1] < 0.5 * found.history[0]
+
+
+def test_noise_in_the_embedding_is_taken_out():
+    found = refine(X, SHAKEN, neighborhoods=NB)
+    assert value(found.embedding) < 1.05 * value(TRUTH)
+    assert procrustes(TRUTH, found.embedding)[2] < 0.2 * procrustes(TRUTH, SHAKEN)[2]
+
+
+def test_momentum_gets_further_than_steps_begun_anew():
+    far = TRUTH * [1.0, 1.2]
+    together = refine(X, far, neighborhoods=NB, method="pointwise", max_iter=20, tol=0)
+    alone = far
+    for _ in range(20):
+        alone = refine(X, alone, neighborhoods=NB, method="pointwise", max_iter=1, tol=0).embedding
+    assert together.history[-1] < 0.9 * value(alone)
+
+
+def test_global_gets_further_than_pointwise_in_as_many_steps():
+    far = TRUTH * [1.0, 1.2]
+    few = {method: refine(X, far, neighborhoods=NB, method=method, max_iter=10, tol=0) for method in METHODS}
+    assert few["global"].history[-1] < few["pointwise"].history[-1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_perfect_embedding_stays(method):
+    plane = RNG.normal(size=(400, 2))
+    frame = np.linalg.qr(RNG.normal(size=(5, 5)))[0][:, :2]
+    found = refine(plane @ frame.T, plane, 8, method=method)
+    assert found.status == "converged"
+    assert found.history[-1] < 1e-25
+    np.testing.assert_allclose(found.embedding, plane, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_never_worse_than_its_input(method):
+    for y in (TRUTH, SHAKEN, np.zeros_like(TRUTH), RNG.normal(size=TRUTH.shape)):
+        found = refine(X, y, neighborhoods=NB, method=method, max_iter=5)
+        assert found.history[-1] <= found.history[0]
+        assert np.isfinite(found.embedding).all()
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_no_step_is_taken_that_could_gain_nothing(wide):
+    x, truth = ub.datasets.swiss_roll(4000, random_state=0)
+    if wide:  # there the bound costs more than it saves
+        x = x @ np.linalg.qr(np.random.default_rng(0).normal(size=(20, 3)))[0].T
+    nb = ub.neighborhoods(x, 12)
+    near = ub.refine(x, truth, neighborhoods=nb, tol=1e-6).embedding
+    m = ub.faithfulness(x, near, neighborhoods=nb)
+    left = 1 - m.lower_bound / m.r_n
+    assert ub.refine(x, near, neighborhoods=nb, tol=1.1 * left).n_iter == int(wide)
+    assert ub.refine(x, near, neighborhoods=nb, tol=0.9 * left).n_iter >= 1
+
+
+def test_the_input_is_not_written():
+    y = SHAKEN.copy()
+    y.flags.writeable = False
+    refine(X, y, neighborhoods=NB, max_iter=2)
+    assert (y == SHAKEN).all()
+
+
+def test_rescaling_first():
+    small = TRUTH / 50
+    plain = refine(X, small, neighborhoods=NB, max_iter=3)
+    scaled = refine(X, small, neighborhoods=NB, max_iter=3, rescale=True)
+    assert scaled.history[0] < 0.1 * plain.history[0]
+    assert value(scaled.embedding) < 1.05 * value(TRUTH)
+
+
+def test_isomap_output_is_improved():
+    from sklearn.manifold import Isomap
+
+    y = Isomap(n_neighbors=K).fit_transform(X)
+    found = ub.refine(X, y, neighborhoods=NB)
+    assert value(found.embedding) < 0.5 * value(y)
+    assert value(found.embedding) < 1.1 * value(TRUTH)
+
+
+def test_normalised_output_is_improved():
+    from sklearn.manifold import LocallyLinearEmbedding
+
+    x, _ = ub.datasets.gaussian_bump(800, random_state=0)
+    y = LocallyLinearEmbedding(n_neighbors=K, method="ltsa", eigen_solver="dense").fit_transform(x)
+    found = ub.refine(x, y, K, rescale=True)
+    assert found.history[0] < 0.2 < value(y, x=x, nb=ub.neighborhoods(x, K))
+    assert found.history[-1] < 0.5 * found.history[0]
+
+
+def test_wide_data_are_refined_as_if_they_were_narrow():
+    frame = np.linalg.qr(RNG.normal(size=(60, 60)))[0][:, :3]
+    narrow = refine(X, SHAKEN, neighborhoods=NB, max_iter=4)
+    wide = refine(X @ frame.T, SHAKEN, neighborhoods=NB, max_iter=4)
+    np.testing.assert_allclose(wide.history, narrow.history, rtol=1e-8)
+    np.testing.assert_allclose(wide.embedding, narrow.embedding, atol=1e-7)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_dimensions(d):
+    y = RNG.normal(size=(N, d))
+    found = refine(X, y, neighborhoods=NB, max_iter=3)
+    assert found.embedding.shape == (N, d)
+    assert found.history[-1] <= found.history[0]
+
+
+def test_components_stay_where_they_are():
+    x = np.concatenate([X, X + 1000.0])
+    y = np.concatenate([SHAKEN, SHAKEN + np.array([300.0, 0.0])])
+    found = refine(x, y, K).embedding
+    for piece in (slice(0, N), slice(N, 2 * N)):
+        np.testing.assert_allclose(found[piece].mean(axis=0), y[piece].mean(axis=0), atol=0.05)
+
+
+def test_neighbourhoods_of_any_size_and_points_alone():
+    graph = sp.lil_array((30, 30))
+    for i in range(20):
+        for step in range(1, 2 + i % 4):
+            graph[i, (i + step) % 20] = 1.0
+    nb = ub.Neighborhoods.from_graph(graph.tocsr())
+    x, y = RNG.normal(size=(30, 3)), RNG.normal(size=(30, 2))
+    found = refine(x, y, neighborhoods=nb)
+    assert np.isfinite(found.embedding).all()
+    np.testing.assert_array_equal(found.embedding[20:], y[20:])
+
+
+def test_copies_of_one_point():
+    x = np.repeat(RNG.normal(size=(40, 3)), 8, axis=0)
+    for objective in OBJECTIVES:
+        found = refine(x, RNG.normal(size=(320, 2)), 5, objective=objective, max_iter=5)
+        assert np.isfinite(found.embedding).all()
+        assert found.history[-1] <= found.history[0]
+
+
+def test_single_precision():
+    found = refine(X.astype(np.float32), SHAKEN.astype(np.float32), neighborhoods=NB, max_iter=3)
+    expected = refine(X, SHAKEN, neighborhoods=NB, max_iter=3)
+    assert found.embedding.dtype == np.float64
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-4)
+
+
+def test_the_same_for_any_number_of_threads():
+    ones = [refine(X, SHAKEN, neighborhoods=NB, n_jobs=jobs, max_iter=4).embedding for jobs in (1, 2, 8)]
+    assert (ones[0] == ones[1]).all()
+    assert (ones[0] == ones[2]).all()
+
+
+# Stopping
+
+
+def test_reasons_to_end():
+    assert refine(X, SHAKEN, neighborhoods=NB, max_iter=0).status == "max_iter"
+    assert refine(X, SHAKEN, neighborhoods=NB, max_iter=2, tol=0).status == "max_iter"
+    assert refine(X, SHAKEN, neighborhoods=NB, tol=0.5).status == "converged"
+    late = refine(X, SHAKEN, neighborhoods=NB, tol=0, max_iter=10**6, max_time=0.2)
+    assert late.status in ("max_time", "converged")
+    assert late.history[-1] <= late.history[0]
+
+
+def test_the_callback_hears_the_objective_and_can_stop():
+    heard = []
+
+    def stop_after_two(stage, done, total, best):
+        heard.append((stage, done, total, best))
+        return done >= 2
+
+    found = refine(X, SHAKEN, neighborhoods=NB, tol=0, max_iter=9, callback=stop_after_two)
+    assert (found.status, found.n_iter) == ("stopped", 2)
+    assert {entry[0] for entry in heard} == {"refine"}
+    values = [entry[3] for entry in heard if entry[3] is not None]
+    assert values == sorted(values, reverse=True)
+    assert found.history[-1] == pytest.approx(value(found.embedding), rel=1e-9)
+
+
+def test_an_interrupt_keeps_the_best():
+    def interrupt_at_two(stage, done, total, best):
+        if done >= 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(RefinementInterrupted) as caught:
+        refine(X, SHAKEN, neighborhoods=NB, tol=0, callback=interrupt_at_two)
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert len(caught.value.history) == 3
+    assert value(caught.value.embedding) == pytest.approx(caught.value.history[-1], rel=1e-9)
+
+
+CTRL_C = textwrap.dedent("""
+    import os, signal, threading, time
+    import numpy as np, unbend as ub
+    n = {n}
+    x, truth = ub.datasets.swiss_roll(n, random_state=0)
+    nb = ub.neighborhoods(x, 12)
+    y = truth + np.random.default_rng(0).normal(scale=0.01, size=truth.shape)
+    ub.refine(x[:500], y[:500], 12, max_iter=1)
+    sent = []
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Timer({after}, send).start()
+    try:
+        ub.refine(x, y, neighborhoods=nb, tol=0, max_iter=10**6)
+    except ub.RefinementInterrupted as interrupt:
+        history = interrupt.history
+        print(time.perf_counter() - sent[0], history[-1] <= history[0], len(history))
+""")
+
+
+def late_and_better(n, after):
+    code = CTRL_C.format(n=n, after=after)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    seconds, better, steps = done.stdout.split()
+    return float(seconds), better == "True", int(steps)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="needs signals")
+def test_ctrl_c():
+    seconds, better, steps = late_and_better(60_000, 1.0)
+    assert seconds < 0.5  # shared machines
+    assert better
+    assert steps >= 1
+
+
+@pytest.mark.slow
+def test_ctrl_c_among_millions():
+    seconds, better, _ = late_and_better(2_000_000, 6.0)
+    assert seconds < 0.4
+    assert better
+
+
+def test_two_refinements_at_once():
+    expected = refine(X, SHAKEN, neighborhoods=NB, max_iter=4).embedding
+    found = [None] * 4
+
+    def work(i):
+        found[i] = refine(X, SHAKEN, neighborhoods=NB, max_iter=4).embedding
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert all((y == expected).all() for y in found)
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Y": SHAKEN[:-1]}, "X has 1200 rows, but Y has 1199"),
+        ({"Y": np.zeros((N, 4))}, "n_components = 4 exceeds the 3 dimensions"),
+        ({"Y": np.full((N, 2), np.nan)}, "Y holds NaN at row 0, column 0"),
+        ({"method": "both"}, "method = 'both' is unknown"),
+        ({"objective": "R_C"}, "objective = 'R_C' is unknown"),
+        ({"tol": -1}, "tol = -1 is out of range"),
+        ({"tol": np.nan}, "tol = nan is out of range"),
+        ({"max_time": 0}, "max_time = 0 is out of range"),
+        ({"max_iter": -1}, "max_iter = -1 is too few"),
+        ({"n_neighbors": 5}, "not several of them"),
+        ({"callback": 3}, "callback = 3 cannot be called"),
+    ],
+)
+def test_errors(change, message):
+    arguments = {"X": X, "Y": SHAKEN, "neighborhoods": NB} | change
+    with pytest.raises(ValueError, match=message):
+        refine(**arguments)
