@@ -19,7 +19,7 @@ from bench_embed import beside, disparity, timed
 from bench_measure import MEGABYTE, peak_memory
 from scipy.spatial import procrustes
 from timing import machine, row, use_threads
-from unbend.core import memory as plan
+from unbend.fit import problem as problems
 
 K = 12
 NOISES = (0.1, 0.3, 0.6)
@@ -107,13 +107,13 @@ def in_either_order(n, options):
     x, _ = ub.datasets.swiss_roll(n, random_state=0)
     nb = ub.neighborhoods(x, K, n_jobs=options.threads)
     models = (ub.ProcrustesAlignment(), ub.GreedyProcrustes(random_state=0))
-    usual = plan.MANY
+    usual = problems.MIN_RENUMBERED_POINTS
     for model in models:
         model.set_params(n_neighbors=K, n_jobs=options.threads)
         taken = []
-        for plan.MANY in (n + 1, 1):
+        for problems.MIN_RENUMBERED_POINTS in (n + 1, 1):
             taken.append(min(timed(lambda model=model: model.fit(x, neighborhoods=nb))[0] for _ in range(2)))
-        plan.MANY = usual
+        problems.MIN_RENUMBERED_POINTS = usual
         row(type(model).__name__, *(f"{s:.2f}" for s in taken), f"{taken[1] / taken[0]:.2f}")
     print()
 

@@ -46,23 +46,24 @@ class System:
     def __init__(self, n, threads):
         x, _ = ub.datasets.swiss_roll(n, random_state=0)
         self.nb = ub.neighborhoods(x, K, n_jobs=threads)
-        self.graph = self.nb._graph
-        tangents = _core.Alignment(x, self.graph, None, D, threads)
-        turns = tangents.tree(x, self.graph)["turns"]
-        self.refiner = _core.Refiner(x, self.graph, D, "R_N", threads)
-        self.sides = tangents.sides(self.refiner, x, self.graph, turns)
-        self.start = tangents.place(x, self.graph, turns)
+        self.points, self.threads = _core.Points(x), threads
+        self.problem = self.made()
+        tangents = self.problem.tangents(None, 0)
+        self.equation = tangents.equation(tangents.tree()["rotations"])
+
+    def made(self):
+        return _core.Problem(self.points, self.nb.core, D, "R_N", self.threads)
 
     def solve(self, preconditioner):
-        arguments = self.refiner, self.graph, self.sides, self.start
-        return assembly.solve(*arguments, d=D, max_iter=5000, preconditioner=preconditioner)
+        return assembly.solve(self.problem, *self.equation, max_iter=5000, preconditioner=preconditioner)
 
     def multigrid(self):
-        multigrid = self.refiner.multigrid(self.graph)
-        return lambda v: multigrid.cycle(v, D)
+        problem = self.made()
+        problem.precondition(np.zeros(len(self.nb) * D))  # sets it up
+        return problem.precondition
 
     def diagonal(self):
-        diagonal = np.repeat(self.refiner.diagonal(self.graph), D)
+        diagonal = np.repeat(self.problem.diagonal(), D)
         return lambda v: v / diagonal
 
     def pyamg(self):

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import unbend as ub
 from timing import machine, row
-from unbend.cli.arguments import COMMANDS
+from unbend.cli import COMMANDS
 
 COMMAND = [str(Path(sys.executable).with_name("unbend"))]
 

@@ -181,7 +181,7 @@ def names(options):
 def shapes(options):
     print(f"\nLoops and voids: right of {options.shapes} samples of the same kind\n")
     found = (
-        (name, n, sd, _core.shape(x, ub.neighborhoods(x, K)._graph, 2, 0))
+        (name, n, sd, _core.Problem(_core.Points(x), ub.neighborhoods(x, K).core, 2, "R_N", 0).shape())
         for name, x, n, sd in samples(options.shapes, 9)
     )
     count_right((name, told == EXPECTED[name][3], n, f"{sd:.3f}", told) for name, n, sd, told in found)

@@ -133,7 +133,7 @@ if __name__ == "__main__":
     import numpy as np
     import unbend as ub
     from scipy.linalg import subspace_angles
-    from unbend.fit.eigenvectors import smallest_eigenvectors
+    from unbend.fit.spectral.eigenvectors import smallest_eigenvectors
 
     sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "python" / "fit"))
     from test_eigenvectors import ltsa

@@ -143,7 +143,7 @@ def cells(options, folder):
 
 
 def _imported():
-    import unbend.estimators.align  # noqa: F401
+    import unbend.estimators.procrustes  # noqa: F401
 
 
 def _peak():

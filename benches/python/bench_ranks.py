@@ -69,7 +69,7 @@ def timed(works, repeats):
 def alone(x, y, jobs):
     """Trustworthiness and continuity with K neighbours, and nothing else."""
     tables = _core.rank_tables(x, y, K, None, None, jobs)
-    return [_core.rank_values(len(x), *tables, name, K).mean() for name in ("trustworthiness", "continuity")]
+    return [values.mean() for values in tables.values(["trustworthiness", "continuity"], K).values()]
 
 
 def peers(options):

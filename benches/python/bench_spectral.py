@@ -33,8 +33,7 @@ def make(name, x, graph, threads):
 
 
 def ours(name, x, threads):
-    graph = ub.neighborhoods(x, K, n_jobs=threads)._graph
-    return make(name, x, graph, threads).matrix(graph)
+    return make(name, x, ub.neighborhoods(x, K, n_jobs=threads).core, threads).matrix()
 
 
 def theirs(name, x):
@@ -68,18 +67,18 @@ def alone(n, options):
     row("algorithm", "weights, s", "matrix, s", "phi, s", "entries a row")
     row(":--", *["--:"] * 4)
     x, coordinates = ub.datasets.swiss_roll(n, random_state=0)
-    graph = ub.neighborhoods(x, K, n_jobs=options.threads)._graph
+    graph = ub.neighborhoods(x, K, n_jobs=options.threads).core
     for name in ("LLE", "LDR-LLE", "convex LLE", "MLLE", "LTSA", "HLLE", "LEM", "DFM"):
         weights = make(name, x, graph, options.threads)
         seconds = interleaved(
             {
                 "weights": lambda name=name: make(name, x, graph, options.threads),
-                "matrix": lambda weights=weights: weights.matrix(graph),
-                "phi": lambda weights=weights: weights.phi(graph, coordinates),
+                "matrix": lambda weights=weights: weights.matrix(),
+                "phi": lambda weights=weights: weights.phi(coordinates),
             },
             options.repeats,
         )
-        entries = len(weights.matrix(graph)[1]) / n
+        entries = len(weights.matrix()[1]) / n
         row(name, *(f"{times.min():.3f}" for times in seconds.values()), f"{entries:.1f}")
 
 

@@ -98,7 +98,7 @@ def stages(sizes, costs):
     row, kept = (
         8 * q + 12,
         16 + 4 + 8 * d + 4 + 4 * sizes.k + 8,
-    )  # on the shelf: scattered, and of an embedded cell
+    )  # in a checkpoint: scattered, and of an embedded cell
     rim = 2 * (costs.halo - 1) * n * (16 + 8 * d)
     per_cell, per_block = 1 / cells, 1 / blocks
     settled = (held * (row + kept + 8 * d) + 2 * sizes.sides * rim / 2, held * 8 * d + rim)
@@ -244,7 +244,7 @@ def measure(n, points):
         per = len(found.history) if name == "seams" else 1
         print(f"{name:<14} {seconds / n * MILLION / per:8.3f} s for a million points")
     measure_alignment()
-    measure_shelf()
+    measure_checkpoints()
     measure_driver()
 
 
@@ -266,18 +266,18 @@ def measure_alignment(side=40):
     print(f"alignment      {(time.perf_counter() - start) / len(ends):.2e} s for an overlap, all rounds")
 
 
-def measure_shelf(size=2**27):
+def measure_checkpoints(size=2**27):
     from unbend.partition.checkpoint import CheckpointDir
 
     with tempfile.TemporaryDirectory() as folder:
-        shelf, data = CheckpointDir(folder), np.random.default_rng(0).bytes(size)
+        checkpoints, data = CheckpointDir(folder), np.random.default_rng(0).bytes(size)
         start = time.perf_counter()
-        (checksum,) = shelf.keep_parts("a", [data])
+        (checksum,) = checkpoints.save_parts("a", [data])
         written = time.perf_counter()
-        shelf.part("a", (0, size, checksum))
+        checkpoints.load_part("a", (0, size, checksum))
         read = time.perf_counter()
     print(
-        f"shelf          {size / (written - start) / 1e6:.0f} MB/s written, "
+        f"checkpoints    {size / (written - start) / 1e6:.0f} MB/s written, "
         f"{size / (read - written) / 1e6:.0f} MB/s read"
     )
 

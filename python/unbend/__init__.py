@@ -1,7 +1,6 @@
 """Flatten manifolds without stretching them, and measure how faithful any embedding is."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from . import anndata, datasets, metrics, plot
@@ -19,26 +18,27 @@ from .metrics import Faithfulness, faithfulness
 from .report import Report, report
 
 if TYPE_CHECKING:
-    from .estimators.align import ProcrustesAlignment
-    from .estimators.embed import DisconnectedWarning, GreedyProcrustes, NotFlatWarning
+    from .estimators.greedy import GreedyProcrustes
     from .estimators.isomap import Isomap
-    from .estimators.linear import PCA, DistortionWarning, RandomProjection
+    from .estimators.linear.pca import PCA
+    from .estimators.linear.projection import DistortionWarning, RandomProjection
+    from .estimators.linear.scaling import ClassicalScaling, NotEuclideanWarning
     from .estimators.models import load
-    from .estimators.pipeline import WithNeighbors
-    from .estimators.scaling import ClassicalScaling, NotEuclideanWarning
-    from .estimators.spectral import (
+    from .estimators.normalized import (
         LTSA,
-        CollapsedWarning,
         DiffusionMaps,
         HessianLLE,
         LaplacianEigenmaps,
         LocallyLinearEmbedding,
         ModifiedLLE,
     )
+    from .estimators.on_graph import DisconnectedWarning
+    from .estimators.pipeline import WithNeighbors
+    from .estimators.procrustes import ProcrustesAlignment
     from .fit.cut import Seam
-    from .fit.eigenvectors import GapWarning
-
-__version__ = version("unbend")
+    from .fit.procrustes import NotFlatWarning
+    from .fit.spectral.eigenvectors import GapWarning
+    from .fit.spectral.normalized import CollapsedWarning
 
 __all__ = [
     "Candidate",
@@ -99,24 +99,24 @@ __all__ = [
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
 _LATER = {
-    "ClassicalScaling": "estimators.scaling",
-    "CollapsedWarning": "estimators.spectral",
-    "DiffusionMaps": "estimators.spectral",
-    "DisconnectedWarning": "estimators.embed",
-    "DistortionWarning": "estimators.linear",
-    "GapWarning": "fit.eigenvectors",
-    "GreedyProcrustes": "estimators.embed",
-    "HessianLLE": "estimators.spectral",
+    "ClassicalScaling": "estimators.linear.scaling",
+    "CollapsedWarning": "fit.spectral.normalized",
+    "DiffusionMaps": "estimators.normalized",
+    "DisconnectedWarning": "estimators.on_graph",
+    "DistortionWarning": "estimators.linear.projection",
+    "GapWarning": "fit.spectral.eigenvectors",
+    "GreedyProcrustes": "estimators.greedy",
+    "HessianLLE": "estimators.normalized",
     "Isomap": "estimators.isomap",
-    "LTSA": "estimators.spectral",
-    "LaplacianEigenmaps": "estimators.spectral",
-    "LocallyLinearEmbedding": "estimators.spectral",
-    "ModifiedLLE": "estimators.spectral",
-    "NotEuclideanWarning": "estimators.scaling",
-    "NotFlatWarning": "estimators.embed",
-    "PCA": "estimators.linear",
-    "ProcrustesAlignment": "estimators.align",
-    "RandomProjection": "estimators.linear",
+    "LTSA": "estimators.normalized",
+    "LaplacianEigenmaps": "estimators.normalized",
+    "LocallyLinearEmbedding": "estimators.normalized",
+    "ModifiedLLE": "estimators.normalized",
+    "NotEuclideanWarning": "estimators.linear.scaling",
+    "NotFlatWarning": "fit.procrustes",
+    "PCA": "estimators.linear.pca",
+    "ProcrustesAlignment": "estimators.procrustes",
+    "RandomProjection": "estimators.linear.projection",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",
     "load": "estimators.models",
@@ -128,6 +128,10 @@ _MODULES_LATER = ("dask", "partition")
 
 def __getattr__(name: str) -> Any:
     """Import what is imported when it is first used."""
+    if name == "__version__":  # the library that looks it up takes as long to import as half of this package
+        from importlib.metadata import version
+
+        return version("unbend")
     if name in _MODULES_LATER:
         return import_module(f".{name}", __name__)
     if name not in _LATER:

@@ -1,4 +1,4 @@
-"""Embeddings and measures of annotated data, as single cells come: within an AnnData."""
+"""Embeddings and measures of the observations of an AnnData."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from .judge.quality import quality as _quality
 
 __all__ = ["embed", "quality"]
 
-NEIGHBORS = "neighbors"
-"""Where scanpy says what its graph is called, and how it was made."""
-
 
 def embed(
     adata: Any,
@@ -24,26 +21,27 @@ def embed(
     estimator: Any = None,
     neighbors_key: str | None = None,
 ) -> Any:
-    """Embed the observations of an AnnData, and put the embedding beside them.
+    """Embed the observations of an AnnData, and store the embedding in it.
 
     Parameters
     ----------
     adata : AnnData
-        Gets ``obsm[key_added]``, and in ``uns[key_added]`` how it was made and how faithful it is.
+        Gets the embedding in ``obsm[key_added]``, and in ``uns[key_added]`` how it was made and how faithful
+        it is.
     use_rep : str, default "X_pca"
-        Which array of ``obsm`` are the data; "X" takes ``adata.X``, which must be dense.
+        Array of ``obsm`` with the input data; "X" takes ``adata.X``, which must be dense.
     key_added : str, default "X_psa"
-        What the embedding is called. ``scanpy.pl.embedding(adata, "X_psa")`` draws it.
+        Name of the embedding. ``scanpy.pl.embedding(adata, "X_psa")`` draws it.
     estimator : estimator, optional
-        Any of this package; by default ``ProcrustesAlignment(random_state=0)``. It is fitted.
+        Any estimator of this package, which is fitted; by default ``ProcrustesAlignment(random_state=0)``.
     neighbors_key : str, optional
-        Use the neighbours that are in `adata` already: "neighbors" for those of ``scanpy.pp.neighbors``. They
-        must have been found in `use_rep`. By default neighbours are searched, exactly.
+        Neighbors in `adata` to use: "neighbors" for those of ``scanpy.pp.neighbors``. They must have been
+        found in `use_rep`. By default neighbors are searched, exactly.
 
     Returns
     -------
     estimator
-        The fitted one, which can place further observations.
+        The fitted estimator, which can place further observations.
 
     Examples
     --------
@@ -59,14 +57,12 @@ def embed(
     if key_added == "X":
         raise ValueError("key_added = 'X' is the data themselves: choose another name")
     if estimator is None:
-        from .estimators.align import ProcrustesAlignment
+        from .estimators.procrustes import ProcrustesAlignment
 
         estimator = ProcrustesAlignment(random_state=0)
     x = _data(adata, use_rep)
-    if neighbors_key is None:
-        estimator.fit(x)
-    else:
-        estimator.fit(x, neighborhoods=_graph(adata, use_rep, neighbors_key))
+    options = {} if neighbors_key is None else {"neighborhoods": _graph(adata, use_rep, neighbors_key)}
+    estimator.fit(x, **options)
     adata.obsm[key_added] = estimator.embedding_
     record = {"method": type(estimator).__name__, "use_rep": use_rep, "unbend": __version__}
     if neighbors_key is not None:
@@ -74,7 +70,9 @@ def embed(
     if hasattr(estimator, "faithfulness_"):
         m = estimator.faithfulness_
         record |= {"r_n": m.r_n, "r_c": m.r_c, "lower_bound": m.lower_bound}
-    adata.uns[key_added] = record | {"params": _storable(estimator.get_params(deep=False))}
+    parameters = estimator.get_params(deep=False).items()
+    storable = {name: value for name, value in parameters if isinstance(value, bool | int | float | str)}
+    adata.uns[key_added] = record | {"params": storable}  # An .h5ad file holds no None and no functions.
     return estimator
 
 
@@ -87,23 +85,21 @@ def quality(
     key_added: str | None = None,
     **options: Any,
 ) -> Quality:
-    """Measure an embedding in an AnnData in every way that :func:`unbend.quality` knows.
+    """Measure an embedding in an AnnData by all measures of :func:`unbend.quality`.
 
     Parameters
     ----------
     adata : AnnData
-        Is not changed, unless `key_added` is given.
+        Annotated data. It is not changed, unless `key_added` is given.
     basis : str, default "X_umap"
-        Which array of ``obsm`` is the embedding.
-    use_rep : str, default "X_pca"
-        Which array of ``obsm`` are the data; "X" takes ``adata.X``, which must be dense.
-    neighbors_key : str, optional
-        Use the neighbours that are in `adata` already, as for :func:`embed`.
+        Array of ``obsm`` with the embedding.
+    use_rep, neighbors_key
+        As for :func:`embed`.
     key_added : str, optional
-        Put the error in shape (R_C) of each observation into this column of ``obs``, for instance to colour
-        by it; NaN where it was not measured.
+        Column of ``obs`` to fill with the error in shape (R_C) of each observation, for instance to color by
+        it; NaN for those that were not measured.
     **options
-        `measures`, `n_neighbors`, `n_centers`, `random_state` and the others, as for :func:`unbend.quality`.
+        `measures`, `n_neighbors`, `n_centers`, `random_state` and others, as for :func:`unbend.quality`.
 
     Returns
     -------
@@ -121,14 +117,14 @@ def quality(
     x, y = _data(adata, use_rep), _data(adata, basis)
     if neighbors_key is not None:
         options = {"neighborhoods": _graph(adata, use_rep, neighbors_key), **options}
-    found = _quality(x, y, **options)
+    result = _quality(x, y, **options)
     if key_added is not None:
-        if "r_c" not in found.per_point:
+        if "r_c" not in result.per_point:
             raise ValueError(f"key_added = {key_added!r} needs R_C, which was not measured")
         errors = np.full(len(x), np.nan)
-        errors[found.centers] = found.per_point["r_c"]
+        errors[result.centers] = result.per_point["r_c"]
         adata.obs[key_added] = errors
-    return found
+    return result
 
 
 def _data(adata: Any, name: str) -> Any:
@@ -139,22 +135,16 @@ def _data(adata: Any, name: str) -> Any:
             raise ValueError("adata.X is None: choose an array of obsm")
         return adata.X[:] if adata.isbacked else adata.X
     if name not in adata.obsm:
-        held = ", ".join(adata.obsm) or "nothing"
-        raise ValueError(f"obsm has no {name!r}: it holds {held}")
+        raise ValueError(f"obsm has no {name!r}: it holds {', '.join(adata.obsm) or 'nothing'}")
     return adata.obsm[name]
 
 
 def _graph(adata: Any, use_rep: str, key: str) -> Neighborhoods:
-    """Return the neighbours that are kept in an AnnData, if they are neighbours in these data."""
+    """Return the neighbors in an AnnData, if they were found in these data."""
     if key not in adata.uns:
         raise ValueError(f"uns has no {key!r}: run scanpy.pp.neighbors first, or leave neighbors_key out")
-    said = adata.uns[key]
-    found_in = said.get("params", {}).get("use_rep", use_rep)
+    entry = adata.uns[key]
+    found_in = entry.get("params", {}).get("use_rep", use_rep)
     if found_in != use_rep:
         raise ValueError(f"the neighbours under {key!r} were found in {found_in}, not in {use_rep}")
-    return Neighborhoods.from_graph(adata.obsp[said.get("distances_key", "distances")])
-
-
-def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what an .h5ad file cannot hold: nothing, functions and generators."""
-    return {name: value for name, value in parameters.items() if isinstance(value, bool | int | float | str)}
+    return Neighborhoods.from_graph(adata.obsp[entry.get("distances_key", "distances")])

@@ -1,16 +1,16 @@
 """Embedding and measuring in cells on a Dask cluster.
 
-The same tasks as in :mod:`unbend.partition`, run by `dask.distributed`: the driver sends each worker the
-number of a cell and where its rows are, and gets back a few numbers. Rows go from their files to a folder
-that all workers see, and from there to the workers. What is finished stays in the folder, so that a lost
-worker costs the cells it was at, and a run that was killed continues.
+`dask.distributed` runs the same tasks as :mod:`unbend.partition`: the driver sends each worker the number of a
+cell and the place of its rows, and receives a few numbers. Rows go from their files to a folder that all workers
+share, and from there to the workers. Results stay in the folder, so that a lost worker costs only the cells that
+it was working on, and a run that was killed can continue.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,57 +37,43 @@ except ImportError as error:  # pragma: no cover
 
 __all__ = ["embed", "faithfulness"]
 
-FINISHED, RESULT = "finished", "embedding.npy"
+FINISHED, RESULT = "finished", "embedding.npy"  # Names of the record of a run, and of its embedding.
 
 
-@dataclass(frozen=True)
 class _Chunks:
-    """The rows of a dask array: blocks are given to tasks by the cluster, never by the driver."""
+    """Rows of a dask array. The driver has the array, a task has one of its blocks, and a pickle has neither.
 
-    shape: tuple[int, int]
-    stored: str
-    name: str
-    rows_each: int
+    It is no dataclass: dask would search its fields, and send the whole array to every task.
+    """
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.stored)
+    def __init__(self, shape: tuple[int, int], dtype: Any, name: str, array: Any = None, block: Any = None):
+        self.shape, self.dtype, self.name = shape, np.dtype(dtype), name
+        self.array, self.block = array, block
 
     def read(self, start: int, stop: int) -> Matrix:
-        raise RuntimeError("rows of a dask array are read by the cluster")
+        """Return the block that the cluster gave to this task."""
+        return np.ascontiguousarray(self._available(self.block), dtype=self.dtype)
 
     def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
-        raise RuntimeError("rows of a dask array are read by the cluster")
+        """Return rows that the cluster collects for the driver."""
+        return np.ascontiguousarray(self._available(self.array)[indices].compute(), dtype=self.dtype)
 
-    def mark(self) -> dict[str, Any]:
-        return {"shape": list(self.shape), "dtype": self.stored, "name": self.name}
+    @staticmethod
+    def _available(rows: Any) -> Any:
+        if rows is None:
+            raise RuntimeError("rows of a dask array are read by the cluster")
+        return rows
 
-
-@dataclass(frozen=True, eq=False)
-class _Given(_Chunks):
-    """One of these blocks, in the worker."""
-
-    block: Any = None
-
-    def read(self, start: int, stop: int) -> Matrix:
-        return np.ascontiguousarray(self.block, dtype=self.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class _Drawn(_Chunks):
-    """For the driver: rows are drawn by the cluster."""
-
-    array: Any = None
-
-    def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
-        return np.ascontiguousarray(self.array[indices].compute(), dtype=self.dtype)
+    def fingerprint(self) -> dict[str, Any]:
+        """Return a record that differs between data sets."""
+        return {"shape": list(self.shape), "dtype": str(self.dtype), "name": self.name}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Chunks, (self.shape, self.stored, self.name, self.rows_each)
+        return _Chunks, (self.shape, str(self.dtype), self.name)
 
 
 class _Cluster:
-    """Runs tasks by the workers of a client."""
+    """Engine that runs tasks on the workers of a client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -107,33 +93,31 @@ class _Cluster:
                 self._client.cancel(futures)
 
     def _submitted(self, stage: str, task: Callable[..., Arrays], call: tuple[Any, ...], number: int) -> Any:
-        job = call[0]
+        job: Job = call[0]
         key = f"unbend-{stage}-{dask.base.tokenize(job.folder, stage, call[1:], number)}"
-        given = {}
+        blocks = {}
         if stage in ("probe", "scatter"):
-            given = {
-                which: _block(source, call[1])
-                for which, source in (("source", job.source), ("image", job.image))
-                if isinstance(source, _Drawn)
+            sources = {"source": job.source, "image": job.image}
+            blocks = {
+                name: source.array.blocks[call[1]].to_delayed().ravel()[0]
+                for name, source in sources.items()
+                if isinstance(source, _Chunks)
             }
-        if not given:
+        if not blocks:
             return self._client.submit(carried_out, task, *call, key=key, pure=False)
-        made = dask.delayed(_with_blocks, pure=False)(task, call, given, dask_key_name=key)
-        return self._client.compute(made)
+        return self._client.compute(
+            dask.delayed(_with_blocks, pure=False)(task, call, blocks, dask_key_name=key)
+        )
 
 
-def _block(source: _Drawn, block: int) -> Any:
-    return source.array.blocks[block].to_delayed().ravel()[0]
-
-
-def _with_blocks(task: Callable[..., Arrays], call: tuple[Any, ...], given: dict[str, Any]) -> Arrays:
-    """Run a task with the rows that the cluster hands it."""
+def _with_blocks(task: Callable[..., Arrays], call: tuple[Any, ...], blocks: dict[str, Any]) -> Arrays:
+    """Run a task with the rows that the cluster gives it."""
     job: Job = call[0]
-    held: dict[str, Any] = {}
-    for which, rows in given.items():
-        source = getattr(job, which)
-        held[which] = _Given(source.shape, source.stored, source.name, source.rows_each, rows)
-    return carried_out(task, replace(job, **held), *call[1:])
+    sources: dict[str, Any] = {}
+    for name, rows in blocks.items():
+        chunks = getattr(job, name)
+        sources[name] = _Chunks(chunks.shape, chunks.dtype, chunks.name, block=rows)
+    return carried_out(task, replace(job, **sources), *call[1:])
 
 
 def _source(X: Any, name: str = "X", rows: int | None = None) -> Source:
@@ -150,7 +134,7 @@ def _source(X: Any, name: str = "X", rows: int | None = None) -> Source:
     shape = (int(X.shape[0]), int(X.shape[1]))
     rows = block_rows(shape, X.dtype.itemsize) if rows is None else rows
     X = X.rechunk({0: rows, 1: -1})
-    return _Drawn(shape, str(X.dtype), X.name, rows, X)
+    return _Chunks(shape, X.dtype, X.name, array=X)
 
 
 def embed(
@@ -175,32 +159,31 @@ def embed(
 ) -> Any:
     """Embed data of any size in cells, on the workers of a Dask cluster.
 
-    The result does not depend on how many workers there are, nor on what they finish first: it is that of
-    :func:`unbend.partition.embed` to the last bit.
+    The result does not depend on the number of workers, nor on the order in which they finish: it is that of
+    :func:`unbend.partition.embed`, bit for bit.
 
     Parameters
     ----------
     X : str, path-like or dask array of shape (n, q)
         An .npy file or a Zarr array that all workers can read, or a dask array.
     directory : str or path-like
-        Where workers leave what is finished; all must see it by this name. It keeps the embedding in the end,
-        and until then what is needed to continue a run that was killed: call it again with the same
-        arguments.
+        Folder of checkpoints, which all workers must see under this name. It keeps the embedding in the end.
+        To continue a run that was killed, call again with the same arguments.
     client : distributed.Client, optional
-        The cluster; by default the present one.
+        Client of the cluster; by default the current one.
     n_components, n_neighbors, method, points_per_cell, tangent_neighbors, refine, objective, passes,
     parameters
         As for :func:`unbend.partition.embed`.
     max_memory : float, optional
-        The bytes that a worker may hold for its task; by default what this machine has available.
+        Bytes that a worker may use for a task; by default the available memory of this machine.
     errors : {"warn", "raise"}
-        What happens when a cell cannot be embedded, or points are not finite.
+        What to do when a cell cannot be embedded, or points are not finite.
     n_jobs : int, default 1
-        Threads of a task.
+        Number of threads of a task.
     verbose : int, default 0
-        Whether to show progress here; the dashboard shows it as well, one kind of task for each stage.
+        1 shows progress here; the dashboard shows it too, with one kind of task for each stage.
     return_partition : bool, default False
-        Whether to return all there is to say, with the dask array as its `embedding`.
+        If True, return a Partition, whose `embedding` is the dask array.
 
     Returns
     -------
@@ -233,16 +216,19 @@ def embed(
     task = Task.embedding(_source(X), settings, points_per_cell, max_memory, n_jobs)
     folder = _folder(directory)
     task.claim(CheckpointDir(str(folder)))
-    known = _known(folder)
-    if known is None:
+    partition = _loaded(folder)
+    if partition is None:
         run = task.begun(folder, _Cluster(client or get_client()), Progress(verbose), errors)
-        made = task.embedded(run)
-        known = task.result(run, np.empty((0, n_components)))
-        os.replace(made, folder / RESULT)
-        _note(folder, known)
-    rows = block_rows(task.source.shape, task.source.dtype.itemsize)
-    embedding = _opened(folder / RESULT, task.source.shape[0], n_components, rows)
-    return replace(known, embedding=embedding) if return_partition else embedding
+        file = task.embedded(run)
+        partition = task.result(run, np.empty((0, n_components)))
+        os.replace(file, folder / RESULT)
+        _save(folder, partition)
+    n, rows = task.source.shape[0], block_rows(task.source.shape, task.source.dtype.itemsize)
+    sizes = tuple(min(rows, n - start) for start in range(0, n, rows))
+    embedding = dask.array.map_blocks(
+        _rows, str(folder / RESULT), chunks=(sizes, (n_components,)), meta=np.empty((0, 0))
+    )
+    return replace(partition, embedding=embedding) if return_partition else embedding
 
 
 def faithfulness(
@@ -262,13 +248,13 @@ def faithfulness(
     Parameters
     ----------
     X : str, path-like or dask array of shape (n, q)
-        The data, as for :func:`embed`.
+        Input data, as for :func:`embed`.
     Y : str, path-like or dask array of shape (n, d)
-        Their embedding.
+        Embedding of X.
     directory : str or path-like
-        Where workers leave what is finished; emptied in the end.
+        Folder of checkpoints; it is empty in the end.
     n_neighbors : int, default 12
-        How many other points a neighbourhood holds.
+        Number of nearest neighbors per point, not counting the point itself.
     client, points_per_cell, max_memory, n_jobs, verbose
         As for :func:`embed`.
 
@@ -304,47 +290,35 @@ def _folder(directory: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def _clear(folder: Path) -> None:
+def _clear(folder: Path, *names: str) -> None:
+    """Remove all files of a folder but these."""
     for path in folder.iterdir():
-        path.unlink()
-
-
-def _note(folder: Path, partition: Partition) -> None:
-    """Keep the embedding, what it is of, and what there is to say of it."""
-    said = {
-        name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in vars(partition).items()
-        if name not in ("embedding", "faithfulness")
-    }
-    CheckpointDir(str(folder)).note(FINISHED, said | {"faithfulness": asdict(partition.faithfulness)})
-    for path in folder.iterdir():
-        if path.name not in (RESULT, f"{FINISHED}.json", "partition.json"):
+        if path.name not in names:
             path.unlink()
 
 
-def _known(folder: Path) -> Partition | None:
-    said = CheckpointDir(str(folder)).noted(FINISHED)
-    if said is None or not (folder / RESULT).exists():
+def _save(folder: Path, partition: Partition) -> None:
+    """Save all but the embedding, and remove the checkpoints."""
+    record: dict[str, Any] = vars(partition) | {"faithfulness": asdict(partition.faithfulness)}
+    del record["embedding"]
+    record = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in record.items()}
+    CheckpointDir(str(folder)).save_record(FINISHED, record)
+    _clear(folder, RESULT, f"{FINISHED}.json", "partition.json")
+
+
+def _loaded(folder: Path) -> Partition | None:
+    """Return the result of a finished run, without its embedding."""
+    record = CheckpointDir(str(folder)).load_record(FINISHED)
+    if record is None or not (folder / RESULT).exists():
         return None
-    arrays: dict[str, Any] = {
-        name: np.array(said.pop(name)) for name in ("cell_sizes", "held_sizes", "overlap_error", "trust")
-    }
-    failed = {int(cell): reason for cell, reason in said.pop("failed").items()}
-    measured = CellwiseFaithfulness(**said.pop("faithfulness"))
-    return Partition(embedding=np.empty((0, 0)), faithfulness=measured, failed=failed, **arrays, **said)
+    for name in ("cell_sizes", "held_sizes", "overlap_error", "trust"):
+        record[name] = np.array(record[name])
+    record["failed"] = {int(cell): reason for cell, reason in record["failed"].items()}
+    record["faithfulness"] = CellwiseFaithfulness(**record["faithfulness"])
+    return Partition(embedding=np.empty((0, 0)), **record)
 
 
-def _opened(path: Path, n: int, d: int, rows: int) -> Any:
-    """Return the rows of a file as a dask array: they are read where they are needed."""
-    read = dask.delayed(_rows, pure=True)
-    blocks = [
-        dask.array.from_delayed(
-            read(str(path), start, min(start + rows, n)), (min(start + rows, n) - start, d), np.float64
-        )
-        for start in range(0, n, rows)
-    ]
-    return dask.array.concatenate(blocks)
-
-
-def _rows(path: str, start: int, stop: int) -> Any:
+def _rows(path: str, block_info: Any = None) -> Any:
+    """Return the rows of one block of the embedding, read when they are needed."""
+    start, stop = block_info[None]["array-location"][0]
     return np.array(np.load(path, mmap_mode="r")[start:stop])

@@ -1,36 +1,34 @@
-//! Flatten manifolds without stretching them, and measure how faithful any embedding is.
+//! Embeds data from manifolds without stretching them, and measures how faithful any embedding is.
 //!
-//! A *faithful* embedding shows every neighbourhood of the data moved and rotated, not stretched
+//! An embedding is *faithful* if every neighborhood of the data appears in it moved and rotated, but not stretched
 //! (Goldberg & Ritov 2009, *Local Procrustes for manifold embedding*).
 //!
-//! | room | what |
+//! | room | contents |
 //! |---|---|
-//! | [`points`] | borrowed, checked arrays |
-//! | [`neighbors`] | who is near whom |
-//! | [`charts`] | what a neighbourhood looks like |
-//! | [`measure`] | how faithful an embedding is |
-//! | [`embed`] | embeddings, and what follows from one |
-//! | [`spectral`] | the local weights of LLE, MLLE, LTSA, HLLE, LEM and DFM, and the eigenvectors they embed by |
-//! | [`synthetic`] | data with true coordinates |
+//! | [`points`] | borrowed, checked arrays of points |
+//! | [`neighbors`] | nearest neighbors, the neighborhood graph, shortest paths on it |
+//! | [`charts`] | local PCA of every neighborhood |
+//! | [`measure`] | measures of how faithful an embedding is |
+//! | [`embed`] | Procrustes embeddings, refinement, cuts, Isomap, new points |
+//! | [`spectral`] | local weights of LLE, MLLE, LTSA, HLLE, LEM and DFM, and their smallest eigenvectors |
+//! | [`synthetic`] | data sets with true coordinates |
 //! | [`linalg`] | small dense kernels |
-//! | [`monitor`], [`parallel`], [`rng`], [`error`] | how computations are watched, spread, seeded and refused |
+//! | [`csr`], [`union_find`] | sparse rows and disjoint sets |
+//! | [`monitor`], [`parallel`], [`rng`], [`error`] | progress and stopping, parallel loops, random streams, errors |
 //!
-//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`, then `embed`; `spectral`
-//! stands on `charts` alone. Results are the same bits for any number of threads.
+//! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`, then `embed`; `spectral` uses
+//! `charts`, but neither `measure` nor `embed`. Results are bit-for-bit the same for any number of threads.
 
+mod base;
 pub mod charts;
 pub mod embed;
-pub mod error;
 pub mod linalg;
 pub mod measure;
-pub mod monitor;
 pub mod neighbors;
-pub mod parallel;
-pub mod points;
-pub mod rng;
 pub mod spectral;
 pub mod synthetic;
 
+pub use base::{csr, error, monitor, parallel, points, rng, union_find};
 pub use error::{Error, Result};
 pub use monitor::{Monitor, Unmonitored};
 pub use neighbors::{Found, Knn, Neighborhoods, Search};

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import unbend as ub
-from unbend.cli import main
-from unbend.cli.arguments import parser
+from unbend.cli import main, parser
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -5,7 +5,6 @@ import importlib
 import inspect
 import pkgutil
 import re
-import statistics
 import subprocess
 import sys
 from importlib.resources import files
@@ -34,18 +33,8 @@ def python(code, **options):
 # ---------------------------------------------------------------------------- importing
 
 
-def seconds_to_import(name):
-    code = f"import time; begin = time.perf_counter(); import {name}; print(time.perf_counter() - begin)"
-    return statistics.median(float(python(code)) for _ in range(5))
-
-
-def test_importing_is_fast():
-    unbend, numpy = seconds_to_import("unbend"), seconds_to_import("numpy")
-    assert unbend < 0.3, f"import unbend takes {unbend:.3f} s, import numpy alone {numpy:.3f} s"
-
-
 def test_importing_leaves_the_heavy_ones_alone():
-    heavy = {"sklearn", "scipy", "matplotlib", "pyarrow", "pandas"}
+    heavy = {"sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "email"}
     loaded = set(python("import sys, unbend; print(*{name.split('.')[0] for name in sys.modules})").split())
     assert "numpy" in loaded
     assert not loaded & heavy

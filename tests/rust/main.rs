@@ -3,41 +3,19 @@
 
 use proptest::test_runner::{Config, RngSeed};
 
-mod align;
-mod anneal;
-mod approximate;
-mod asim;
-mod assemble;
+mod base;
 mod charts;
-mod clouds;
-mod cut;
-mod dimension;
-mod eigenvectors;
+mod defaults;
 mod embed;
-mod geodesic;
-mod graph;
-mod greedy;
-mod isomap;
-mod layout;
+mod layout_of_source;
 mod linalg;
 mod measure;
-mod monitor;
-mod multigrid;
-mod naive;
 mod neighbors;
-mod net;
-mod overlap;
-mod parallel;
-mod paths;
-mod points;
-mod rankings;
-mod ranks;
-mod refine;
-mod shapes;
-mod shepard;
-mod skeleton;
 mod spectral;
+mod support;
 mod synthetic;
+
+use support::{clouds, naive, shapes};
 
 /// As many cases, the same in every run.
 fn cases(count: u32) -> Config {

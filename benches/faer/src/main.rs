@@ -14,7 +14,8 @@ use faer::prelude::Reborrow;
 use faer::sparse::linalg::solvers::{Llt, SymbolicLlt};
 use faer::sparse::{SparseColMat, Triplet};
 use faer::{Mat, Side, linalg::solvers::Solve};
-use unbend::spectral::{Factor, LtsaParams, Plan, Row, SIDES, Sparse, ltsa};
+use unbend::csr::CsrView;
+use unbend::spectral::{Factor, LtsaParams, Plan, Row, SIDES, ltsa};
 use unbend::synthetic::{SwissRoll, swiss_roll};
 use unbend::{Points, Search, Unmonitored, neighbors};
 
@@ -44,9 +45,7 @@ fn compare(n: usize) -> Outcome<()> {
     let points = Points::new("X", x.view(), &Unmonitored)?;
     let graph = neighbors::nearest(&points, K, Search::Auto, &Unmonitored)?.neighborhoods;
     let csr = ltsa(&points, &graph, &LtsaParams::default(), &Unmonitored)?.matrix(&graph, &Unmonitored)?;
-    let indptr: Vec<usize> = csr.indptr.iter().map(|&i| i as usize).collect();
-    let indices: Vec<u32> = csr.indices.iter().map(|&i| i as u32).collect();
-    let matrix = Sparse::new(&indptr, &indices, &csr.data)?;
+    let matrix = csr.view();
     let sides: Vec<Row> = (0..n).map(|i| std::array::from_fn(|s| ((i * SIDES + s) as f64).sin())).collect();
     for _ in 0..REPEATS {
         ours(&matrix, &sides)?;
@@ -55,7 +54,7 @@ fn compare(n: usize) -> Outcome<()> {
     Ok(())
 }
 
-fn ours(matrix: &Sparse, sides: &[Row]) -> Outcome<()> {
+fn ours(matrix: &CsrView<f64>, sides: &[Row]) -> Outcome<()> {
     let start = Instant::now();
     let plan = Plan::new(matrix, &Unmonitored)?;
     let ordered = start.elapsed().as_secs_f64();
@@ -71,7 +70,7 @@ fn ours(matrix: &Sparse, sides: &[Row]) -> Outcome<()> {
     Ok(())
 }
 
-fn theirs(matrix: &Sparse, sides: &[Row]) -> Outcome<()> {
+fn theirs(matrix: &CsrView<f64>, sides: &[Row]) -> Outcome<()> {
     let n = matrix.len();
     let shift = SHIFT * matrix.norm();
     let entries = (0..n).flat_map(|i| {
@@ -97,7 +96,7 @@ fn theirs(matrix: &Sparse, sides: &[Row]) -> Outcome<()> {
 
 /// One row; the error is that of the first side, |A x - b| / (|A| |x|).
 fn print(
-    matrix: &Sparse,
+    matrix: &CsrView<f64>,
     how: &str,
     [order, factor, solve]: [f64; 3],
     entries: usize,

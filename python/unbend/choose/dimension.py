@@ -1,4 +1,4 @@
-"""What dimension data have: local spectra at several scales, and the two nearest neighbours."""
+"""Estimate of the dimension of data, from local spectra at several scales and from the two nearest neighbors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import numpy.typing as npt
 from .. import _core
 from ..core.arrays import Matrix, as_count, as_points, thread_count
 from ..core.jsonable import finite
+from ..core.parameters import documented
 from ..core.random import RandomState, seed_from, stream
+from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics.sampling import NORMAL_95
 
@@ -21,90 +23,65 @@ __all__ = ["Dimension", "dimension"]
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
 
-SMALLEST = 12
-"""The smallest scale: so many neighbours."""
+Flags = npt.NDArray[np.bool_]
 
-LARGEST, LARGEST_OF_WIDE = 1024, 256
-"""The largest, and that of data wider than `WIDE`; never more than an eighth of the points."""
-
-WIDE = 16
-
-FEWEST, MOST, MOST_OF_WIDE, WORK = 64, 256, 1024, 4e9
-"""Points looked at: as many as cost so many products. Spectra of wide data differ more among points."""
-
-MOST_VALUES = 32
-"""Larger dimensions are not looked for."""
-
-DIRECTIONS = 4
-"""A scale of K neighbours tells directions up to K / 4 apart."""
-
-RADII = 4
-"""A gap after direction d must show before neighbourhoods are so many times wider: up to K = 12 4^d."""
-
-GAP = 2.0
-"""What falls by less than this from one direction to the next may be chance, or the border of the data."""
-
-CERTAIN = 10.0
-"""What falls by more is not the clearer for it: the first such gap counts."""
-
-JUDGED = 48
-"""From this scale on chance makes no such gap."""
-
-WHOLE_GAP = 1.25
-"""The same of all data together."""
-
-FLAT = 3.0
-"""Data are flat if the variance beyond d directions is at most so many times that of neighbourhoods."""
-
-WHOLE = 10_000
-"""So many points stand for all."""
-
-NOTHING = 1e-9
-"""A variance below this share of the largest is rounding."""
-
-TRUSTED = 0.9
-"""The largest tenth of the ratios of distances is not fitted (Facco et al. 2017)."""
+MIN_SCALE = 12  # Number of neighbors of the smallest scale.
+MAX_SCALE, MAX_SCALE_OF_WIDE = 1024, 256  # Largest scales; none is above an eighth of the points.
+WIDE = 16  # Data with more columns than this are wide.
+# Limits of the number of points to look at, and the products that their spectra may cost. Spectra of wide data
+# differ more from point to point.
+MIN_CENTERS, MAX_CENTERS, MAX_CENTERS_OF_WIDE, MAX_PRODUCTS = 64, 256, 1024, 4e9
+MAX_VALUES = 32  # Larger dimensions are not detected.
+NEIGHBORS_PER_DIRECTION = 4  # A scale of K neighbors distinguishes directions up to K / 4.
+MAX_WIDENING = 4  # A gap after direction d counts up to neighborhoods 4 times as wide: K = 12 4^d.
+CHANCE_GAP = 2.0  # A smaller fall from one direction to the next may be chance, or the boundary of the data.
+CERTAIN_GAP = 10.0  # A larger fall is not clearer: the first such gap counts.
+JUDGED_SCALE = 48  # From this scale on chance makes no gap of `CHANCE_GAP`.
+WHOLE_GAP = 1.25  # The same limit for all data together.
+MAX_FLAT_RATIO = 3.0  # Data are flat if their variance beyond d is at most 3 times that of neighborhoods.
+WHOLE_SAMPLE = 10_000  # A sample of this many points represents all.
+ROUNDING_SHARE = 1e-9  # A variance below this share of the largest is rounding.
+FITTED_SHARE = 0.9  # The largest tenth of the ratios of distances is not fitted (Facco et al. 2017).
 
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
-    """What dimension data have, in all and at some points.
+    """Dimension of data, of all and near some points.
 
     Attributes
     ----------
     value : int
-        The dimension: where the local spectra have their gap.
+        Dimension of the data: the place of the gap in the local spectra.
     gap : float
-        By what factor variance falls after direction `value`, at `scale`. Below 2 it is a guess.
+        Factor by which variance falls after direction `value`, at `scale`. Below 2 the value is a guess.
     scale : int
-        The number of neighbours at which that gap is widest; all others if the data are `flat`.
+        Number of neighbors at which that gap is widest; all other points if the data are `flat`.
     flat : bool
-        Whether all data together lie in so many dimensions, up to noise.
+        Whether all data together lie in `value` dimensions, up to noise.
     two_nn : float
-        The estimate of Facco et al. (2017) from the two nearest neighbours of every point. It takes noise for
-        dimension as soon as noise is as large as the distance of neighbours.
+        Estimate of Facco et al. (2017) from the two nearest neighbors of every point. It takes noise for
+        dimension as soon as noise is as large as the distance of neighbors.
     centers : ndarray of int
-        The points looked at.
+        Points whose neighborhoods were used.
     per_point, two_nn_per_point : ndarray
-        The dimension near each of them: from the spectrum at `scale`, and from the pairs of distances of its
-        neighbours.
+        Dimension near each of them: from the spectrum at `scale`, and from the pairs of distances of its
+        neighbors.
     scales : ndarray of int
-        The numbers of neighbours of which spectra were taken.
+        Numbers of neighbors of the spectra.
     spectra : ndarray of shape (scales, directions)
-        For each scale the variance along each principal direction, as a share of the first; means over the
-        centres.
+        Variance along each principal direction as a share of the first, for each scale: means over centers.
     n_neighbors : int
-        Of the neighbourhoods that `scree` is of.
+        Number of neighbors of `scree`.
     scree : ndarray
-        For d = 1, 2, ... the least R_N that an embedding in d dimensions can have (Lemma 1 of Goldberg &
-        Ritov), in the mean over the centres.
+        For d = 1, 2, ... the smallest R_N that an embedding in d dimensions can have (Lemma 1 of Goldberg &
+        Ritov), as the mean over the centers.
 
     Examples
     --------
     >>> import unbend as ub
     >>> X, _ = ub.datasets.swiss_roll(3000, noise=0.3, random_state=0)
     >>> found = ub.dimension(X, random_state=0)
-    >>> found.value, found.two_nn > 2.5  # the two nearest see nothing but noise
+    >>> found.value, found.two_nn > 2.5  # the two nearest neighbors measure the noise
     (2, True)
     """
 
@@ -124,28 +101,19 @@ class Dimension:
 
     @property
     def two_nn_interval(self) -> tuple[float, float]:
-        """The 95 % interval of `two_nn`, if distances of different points were independent."""
+        """95 % interval of `two_nn`, as if distances of different points were independent."""
         half = NORMAL_95 * self.two_nn / math.sqrt(max(1, self._pairs))
         return max(0.0, self.two_nn - half), self.two_nn + half
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but what belongs to single points, ready for JSON: what is not finite is None."""
-        held = {
-            "value": self.value,
-            "gap": self.gap,
-            "scale": self.scale,
-            "flat": self.flat,
-            "two_nn": self.two_nn,
-            "two_nn_interval": list(self.two_nn_interval),
-            "n_neighbors": self.n_neighbors,
-            "scree": self.scree.tolist(),
-            "scales": self.scales.tolist(),
-            "spectra": self.spectra.tolist(),
-        }
-        return {name: finite(value) for name, value in held.items()}
+        """Return all but the values of single points, ready for JSON: numbers that are not finite are None."""
+        names = ("value", "gap", "scale", "flat", "two_nn", "two_nn_interval", "n_neighbors")
+        values = {name: getattr(self, name) for name in names}
+        values |= {name: getattr(self, name).tolist() for name in ("scree", "scales", "spectra")}
+        return {name: finite(value) for name, value in values.items()}
 
     def __str__(self) -> str:
-        """Say what was found."""
+        """Return the estimates in a sentence."""
         where = "of all points" if self.flat else f"at {self.scale:,} neighbours"
         low, high = self.two_nn_interval
         return (
@@ -154,6 +122,7 @@ class Dimension:
         )
 
 
+@documented(FUNCTIONS)
 def dimension(
     X: Any,
     n_neighbors: int | None = None,
@@ -165,35 +134,21 @@ def dimension(
 ) -> Dimension:
     """Estimate the intrinsic dimension of data.
 
-    The local principal components of some points are taken from 12, 24, 48, ... neighbours. Along the
-    surface variance grows with the neighbourhood; noise does not, and curvature comes late. So the
-    dimension is where variance falls most from one direction to the next: in the mean over the scales, of
-    log ratios, those above ten counted as ten. The scales for direction d end at neighbourhoods four times
-    as wide as the smallest.
+    The local principal components of some points are taken from 12, 24, 48, ... neighbors. Variance along the
+    surface grows with the neighborhood; noise does not grow, and curvature appears late. The dimension is
+    therefore where variance falls most from one direction to the next. If it falls by less than half there,
+    data of at most 16 columns are flat or fill their space. docs/selecting.md has the rules.
 
-    If variance falls by less than half there, that may be chance, and two more are asked. Where d is too
-    large for neighbourhoods of such widths and all data together lie in d dimensions, up to three times
-    the variance that neighbourhoods have beyond d, it is that d. Else data of at most 16 columns fill
-    their space.
-
-    Invariant under rotation, translation and scaling of X. Cost: that of the search for neighbours, and
-    O(c K q^2) for c centres with up to K neighbours, or O(c K^2 q) for wide data.
+    Invariant under rotation, translation and scaling of X. The cost is that of the search for neighbors, and
+    O(c K q^2) for c centers with up to K neighbors, or O(c K^2 q) for wide data.
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
     n_neighbors : int, default 12
-        How many neighbours `scree` is taken of.
-    neighborhoods : Neighborhoods, optional
-        Those already computed, with their distances.
+        Number of neighbors of `scree`.
     n_centers : int, optional
-        At how many points to look, drawn at random; by default 256, or between 64 and 1024 if X has more than
-        16 columns: fewer where that would take long.
-    random_state : int, Generator or RandomState, optional
-        Which points are drawn.
-    n_jobs : int, optional
-        Number of threads; all by default. The result is the same for any number.
+        Number of points to look at, as a random sample. By default 256, or between 64 and 1024 if X has more
+        than 16 columns; fewer if that takes long.
 
     Returns
     -------
@@ -207,50 +162,52 @@ def dimension(
     2
     """
     x, seed = as_points(X), seed_from(random_state)
-    c = _centers_of(*x.shape) if n_centers is None else as_count(n_centers, "n_centers")
+    n, q = x.shape
+    if n_centers is None:
+        largest = _scales(n, q)[-1]
+        affordable = MAX_PRODUCTS / (largest * q * min(largest, q))
+        n_centers = int(np.clip(affordable, MIN_CENTERS, MAX_CENTERS_OF_WIDE if q > WIDE else MAX_CENTERS))
+    size = min(as_count(n_centers, "n_centers"), n)
     graph = resolve(x, neighborhoods, n_neighbors, None, n_jobs)
     if graph.n_neighbors is None or graph.distances is None:
         raise ValueError("neighborhoods must hold as many neighbours for every point, with their distances")
-    if len(graph) != len(x):
-        raise ValueError(f"X has {len(x)} rows, but neighborhoods has {len(graph)}")
-    drawn = stream(seed, "dimension").choice(len(x), size=min(c, len(x)), replace=False, shuffle=False)
+    if len(graph) != n:
+        raise ValueError(f"X has {n} rows, but neighborhoods has {len(graph)}")
+    drawn = stream(seed, "dimension").choice(n, size=size, replace=False, shuffle=False)
     return _estimated(x, graph, np.sort(drawn).astype(np.uint32), seed, thread_count(n_jobs))
 
 
 def screes(x: Matrix, graph: Neighborhoods, sizes: list[int], centers: Indices, n_jobs: int) -> Array:
-    """Return for each number of neighbours the bound of R_N over d: (sizes, centres, dimensions)."""
-    most, n_values = max(sizes), min(x.shape[1], MOST_VALUES)
-    lists = graph.indices.reshape(len(x), -1)[centers, :most]
+    """Return the bound of R_N over d for each number of neighbors: (sizes, centers, dimensions)."""
+    largest, n_values = max(sizes), min(x.shape[1], MAX_VALUES)
+    lists = graph.indices.reshape(len(x), -1)[centers, :largest]
     members = np.column_stack([centers[:, None], lists]).astype(np.uint32)
-    flat = _core.spectra_of(x, members.ravel(), most + 1, sizes, n_values, n_jobs)
-    found = flat.reshape(len(centers), len(sizes), n_values + 1)
-    total = found.sum(axis=2, keepdims=True)
-    beyond = np.cumsum(found[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
+    flat = _core.spectra_of(x, members.ravel(), largest + 1, sizes, n_values, n_jobs)
+    spectra = flat.reshape(len(centers), len(sizes), n_values + 1)
+    total = spectra.sum(axis=2, keepdims=True)
+    beyond = np.cumsum(spectra[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
     shares = np.divide(beyond, total, out=np.zeros_like(beyond), where=total > 0)
     return np.asarray(shares.transpose(1, 0, 2))
 
 
-def _centers_of(n: int, q: int) -> int:
-    most = _scales(n, q)[-1]
-    enough = MOST_OF_WIDE if q > WIDE else MOST
-    return int(np.clip(WORK / (most * q * min(most, q)), FEWEST, enough))
-
-
 def _estimated(x: Matrix, graph: Neighborhoods, centers: Indices, seed: int, n_jobs: int) -> Dimension:
-    scales = _scales(*x.shape)
-    found = _spectra(x, centers, scales, min(x.shape[1], MOST_VALUES), n_jobs)
-    typical = found.mean(axis=0)
-    gaps = _gaps(typical[:, :-1])  # the last is what is left of the variance
+    q, scales, n_values = x.shape[1], _scales(*x.shape), min(x.shape[1], MAX_VALUES)
+    flat_spectra = _core.spectra(x, centers, scales, n_values, n_jobs)
+    spectra = flat_spectra.reshape(len(centers), len(scales), n_values + 1)
+    typical = spectra.mean(axis=0)  # The last column is the remaining variance.
+    gaps = _gaps(typical[:, :-1])
     valid = _valid(scales, gaps.shape[1])
     value, clear = _widest(gaps, valid, scales)
-    flat, gap = (0, 1.0) if clear else _flat(x, typical[-1], _unresolved(scales), seed)
-    if flat or not clear:
-        value = flat or (value if x.shape[1] > WIDE else x.shape[1])
-    place = _clearest(gaps, valid, value)
-    two_nn, pairs, near = _two_nn(graph, centers)
+    flat, gap = (0, 1.0) if clear else _flat(x, typical[-1], scales, seed)
+    if not clear:
+        value = flat or (value if q > WIDE else q)
+    place = len(scales) - 1
+    if value <= gaps.shape[1] and valid[:, value - 1].any():  # the scale at which the gap is widest
+        place = int(np.where(valid[:, value - 1], gaps[:, value - 1], -1.0).argmax())
+    if not flat and value <= gaps.shape[1]:
+        gap = math.exp(gaps[place, value - 1])
+    two_nn, pairs, two_nn_per_point = _two_nn(graph, centers)
     k = int(graph.n_neighbors or 0)
-    if not flat:
-        gap = math.exp(gaps[place, value - 1]) if value <= gaps.shape[1] else 1.0
     return Dimension(
         value=value,
         gap=gap,
@@ -258,8 +215,8 @@ def _estimated(x: Matrix, graph: Neighborhoods, centers: Indices, seed: int, n_j
         flat=bool(flat),
         two_nn=two_nn,
         centers=centers,
-        per_point=_per_point(_gaps(found[:, place, :-1]), valid[place], scales[place], x.shape[1]),
-        two_nn_per_point=near,
+        per_point=_per_point(_gaps(spectra[:, place, :-1]), valid[place], scales[place], q),
+        two_nn_per_point=two_nn_per_point,
         scales=np.array(scales),
         spectra=typical[:, :-1] / np.maximum(typical[:, :1], np.finfo(float).tiny),
         n_neighbors=k,
@@ -269,76 +226,59 @@ def _estimated(x: Matrix, graph: Neighborhoods, centers: Indices, seed: int, n_j
 
 
 def _scales(n: int, q: int) -> list[int]:
-    """Return the numbers of neighbours: 12, 24, 48, ..., as far as that is local."""
-    most = min(LARGEST_OF_WIDE if q > WIDE else LARGEST, n // 8)
-    scales = [min(SMALLEST, n - 1)]
-    while 2 * scales[-1] <= most:
+    """Return the numbers of neighbors: 12, 24, 48, ..., as long as they are local."""
+    largest = min(MAX_SCALE_OF_WIDE if q > WIDE else MAX_SCALE, n // 8)
+    scales = [min(MIN_SCALE, n - 1)]
+    while 2 * scales[-1] <= largest:
         scales.append(2 * scales[-1])
     return scales
 
 
-def _spectra(x: Matrix, centers: Indices, scales: list[int], n_values: int, n_jobs: int) -> Array:
-    flat = _core.spectra(x, centers, scales, n_values, n_jobs)
-    return flat.reshape(len(centers), len(scales), n_values + 1)
-
-
 def _gaps(variances: Array) -> Array:
     """Return the logarithms by which variance falls from each direction to the next."""
-    floor = np.maximum(NOTHING * variances[..., :1], np.finfo(float).tiny)
+    floor = np.maximum(ROUNDING_SHARE * variances[..., :1], np.finfo(float).tiny)
     logs = np.log(np.maximum(variances, floor))
     return np.asarray(logs[..., :-1] - logs[..., 1:])
 
 
-def _valid(scales: list[int], most: int) -> npt.NDArray[np.bool_]:
+def _valid(scales: list[int], n_gaps: int) -> Flags:
     """Return at which scales the gap after each direction counts."""
-    d = np.arange(1, most + 1)
+    d = np.arange(1, n_gaps + 1)
     sizes = np.array(scales)[:, None]
-    known = sizes >= DIRECTIONS * (d + 1)
-    near = np.log(sizes / scales[0]) <= d * math.log(RADII) + 1e-9
-    counts = known & near
-    counts[-1] |= ~counts.any(axis=0) & known[-1]
+    resolved = sizes >= NEIGHBORS_PER_DIRECTION * (d + 1)
+    near = np.log(sizes / scales[0]) <= d * math.log(MAX_WIDENING) + 1e-9
+    counts = resolved & near
+    counts[-1] |= ~counts.any(axis=0) & resolved[-1]
     return np.asarray(counts)
 
 
-def _widest(gaps: Array, valid: npt.NDArray[np.bool_], scales: list[int]) -> tuple[int, bool]:
-    """Return after which direction the gap is widest, and whether it is no chance."""
+def _widest(gaps: Array, valid: Flags, scales: list[int]) -> tuple[int, bool]:
+    """Return after which direction the gap is widest, and whether it is more than chance."""
     if gaps.shape[1] == 0:
         return 1, True
-    counted = np.where(valid, np.minimum(gaps, math.log(CERTAIN)), 0.0).sum(axis=0) / np.maximum(
-        valid.sum(axis=0), 1
-    )
-    d = int(counted.argmax()) + 1
-    judged = valid[:, d - 1] & (np.array(scales) >= min(JUDGED, scales[-1]))
-    return d, bool(np.where(judged, gaps[:, d - 1], 0.0).max() >= math.log(GAP))
+    totals = np.where(valid, np.minimum(gaps, math.log(CERTAIN_GAP)), 0.0).sum(axis=0)
+    d = int((totals / np.maximum(valid.sum(axis=0), 1)).argmax()) + 1
+    judged = valid[:, d - 1] & (np.array(scales) >= min(JUDGED_SCALE, scales[-1]))
+    return d, bool(np.where(judged, gaps[:, d - 1], 0.0).max() >= math.log(CHANCE_GAP))
 
 
-def _clearest(gaps: Array, valid: npt.NDArray[np.bool_], d: int) -> int:
-    """Return at which scale the gap after direction d is widest; the largest if none counts."""
-    if d > gaps.shape[1] or not valid[:, d - 1].any():
-        return len(gaps) - 1
-    return int(np.where(valid[:, d - 1], gaps[:, d - 1], -1.0).argmax())
-
-
-def _unresolved(scales: list[int]) -> int:
-    """Return the least dimension in which no neighbourhood is four times as wide as the smallest."""
-    return int(math.log(scales[-1] / scales[0]) / math.log(RADII) + 1e-9) + 1
-
-
-def _flat(x: Matrix, local: Array, least: int, seed: int) -> tuple[int, float]:
+def _flat(x: Matrix, local: Array, scales: list[int], seed: int) -> tuple[int, float]:
     """Return in how many dimensions all data lie, up to noise, and the gap after them; 0 if they do not.
 
-    `local` are the variances in the largest neighbourhoods, and what is left of them.
+    `local` holds the variances in the largest neighborhoods, and the remaining variance. Dimensions in which
+    some neighborhood is four times as wide as the smallest are not considered.
     """
     n, q = x.shape
-    some = x if n <= WHOLE else x[np.sort(stream(seed, "whole").choice(n, WHOLE, replace=False))]
-    values = _variances(some)
+    least = int(math.log(scales[-1] / scales[0]) / math.log(MAX_WIDENING) + 1e-9) + 1
+    sampled = n > WHOLE_SAMPLE
+    sample = x[np.sort(stream(seed, "whole").choice(n, WHOLE_SAMPLE, replace=False))] if sampled else x
+    values = _variances(sample)
     most = min(len(local) - 1, len(values) - 1, q - 1)
     if most < least or values[0] <= 0:
         return 0, 1.0
     gaps = np.exp(_gaps(values[None, : most + 1])[0])
-    beyond = local[::-1].cumsum()[::-1][1 : most + 1]
-    whole = values[::-1].cumsum()[::-1][1 : most + 1]
-    flat = (whole <= FLAT * beyond + NOTHING * values[0]) & (gaps >= WHOLE_GAP)
+    beyond, whole = (v[::-1].cumsum()[::-1][1 : most + 1] for v in (local, values))
+    flat = (whole <= MAX_FLAT_RATIO * beyond + ROUNDING_SHARE * values[0]) & (gaps >= WHOLE_GAP)
     flat[: least - 1] = False
     if not flat.any():
         return 0, 1.0
@@ -348,36 +288,34 @@ def _flat(x: Matrix, local: Array, least: int, seed: int) -> tuple[int, float]:
 
 def _variances(x: Matrix) -> Array:
     """Return the variances along the principal directions of all points."""
-    centred = x.astype(np.float64) - x.mean(axis=0, dtype=np.float64)
-    scatter = centred.T @ centred if x.shape[1] <= len(x) else centred @ centred.T
+    centered = x.astype(np.float64) - x.mean(axis=0, dtype=np.float64)
+    scatter = centered.T @ centered if x.shape[1] <= len(x) else centered @ centered.T
     return np.asarray(np.maximum(np.linalg.eigvalsh(scatter)[::-1], 0.0) / len(x))
 
 
-def _per_point(gaps: Array, valid: npt.NDArray[np.bool_], scale: int, q: int) -> npt.NDArray[np.int64]:
+def _per_point(gaps: Array, valid: Flags, scale: int, q: int) -> npt.NDArray[np.int64]:
+    """Return the dimension near each center, from its spectrum at one scale."""
     if gaps.shape[1] == 0:
         return np.ones(len(gaps), dtype=np.int64)
-    counted = np.where(valid, np.minimum(gaps, math.log(CERTAIN)), -1.0)
-    found = counted.argmax(axis=1) + 1
-    unclear = (counted.max(axis=1) < math.log(GAP)) & (scale >= JUDGED) & (q <= WIDE)
-    return np.where(unclear, q, found).astype(np.int64)
+    counted = np.where(valid, np.minimum(gaps, math.log(CERTAIN_GAP)), -1.0)
+    unclear = (counted.max(axis=1) < math.log(CHANCE_GAP)) & (scale >= JUDGED_SCALE) & (q <= WIDE)
+    return np.where(unclear, q, counted.argmax(axis=1) + 1).astype(np.int64)
 
 
 def _two_nn(graph: Neighborhoods, centers: Indices) -> tuple[float, int, Array]:
-    """Return the dimension by the two nearest neighbours, of how many points, and that near each centre."""
-    k = int(graph.n_neighbors or 0)
-    lists, none = graph.indices.reshape(-1, k), np.full(len(centers), np.nan)
-    far = np.asarray(graph.distances).reshape(-1, k)
+    """Return the estimate from the two nearest neighbors, its number of points, and that near each center."""
+    k, missing = int(graph.n_neighbors or 0), np.full(len(centers), np.nan)
     if k < 2:
-        return math.nan, 0, none
+        return math.nan, 0, missing
+    lists, far = graph.indices.reshape(-1, k), np.asarray(graph.distances).reshape(-1, k)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(far[:, 1] / far[:, 0])
     known = np.isfinite(logs)
-    ordered = np.sort(logs[known])
-    kept = math.ceil(TRUSTED * len(ordered))
-    levels = -np.log1p(-np.arange(1, kept + 1) / (len(ordered) + 1))
-    spread = float((ordered[:kept] ** 2).sum()) if len(ordered) else 0.0
-    value = float(levels @ ordered[:kept]) / spread if spread > 0 else math.nan
+    n = int(known.sum())
+    fitted = np.sort(logs[known])[: math.ceil(FITTED_SHARE * n)]
+    levels = -np.log1p(-np.arange(1, len(fitted) + 1) / (n + 1))
+    spread = float((fitted**2).sum())
+    value = float(levels @ fitted) / spread if spread > 0 else math.nan
     members = np.column_stack([centers[:, None], lists[centers]])
     sums, counts = np.where(known, logs, 0.0)[members].sum(axis=1), known[members].sum(axis=1)
-    near = np.divide(counts - 1, sums, out=none, where=(sums > 0) & (counts > 1))
-    return value, int(known.sum()), near
+    return value, n, np.divide(counts - 1, sums, out=missing, where=(sums > 0) & (counts > 1))

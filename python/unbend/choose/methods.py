@@ -10,10 +10,5 @@ NORMALIZED = {
 }
 """The normalised family."""
 
-SWEPT = {
-    "gp": "GreedyProcrustes",
-    "psa": "ProcrustesAlignment",
-    "isomap": "Isomap",
-    **NORMALIZED,
-}
+SWEPT = {"gp": "GreedyProcrustes", "psa": "ProcrustesAlignment", "isomap": "Isomap", **NORMALIZED}
 """Those that `select` tries. Those that normalise are rectified."""

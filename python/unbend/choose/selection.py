@@ -1,4 +1,4 @@
-"""Number of neighbours, dimension and method, chosen by what comes out (Goldberg & Ritov 2009, section 6)."""
+"""Choice of neighbors, dimension and method by their results (Goldberg & Ritov 2009, section 6)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,29 @@ import numpy.typing as npt
 
 from ..core.arrays import as_count, as_points
 from ..core.jsonable import finite
+from ..core.parameters import documented
 from ..core.progress import Callback, Progress, Stopped
 from ..core.random import RandomState, seed_from
+from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods, resolve
 from ..graph.neighbors import neighborhoods as find_neighborhoods
 from ..judge.measures import MEASURES, Value
 from ..judge.quality import pandas, wrapped
 from ..metrics.sampling import interval, standard_error
 from .dimension import Dimension, dimension
-from .sweep import INTERRUPTIONS, WIDER, Candidate, Grid, Key, Sweep, described, prototypes
+from .sweep import COMMON_FACTOR, INTERRUPTIONS, Candidate, Grid, Key, Sweep, described, prototypes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["Candidate", "Grid", "Selection", "select"]
 
-SIZES = tuple(range(6, 25, 2))
-CENTERS = 2000
+SIZES = tuple(range(6, 25, 2))  # Numbers of neighbors that are tried by default.
+CENTERS = 2000  # Number of points at which embeddings are measured by default.
+STAGES = ("neighbours", "dimension", "graphs")  # Stages before the first embedding.
+SAME_SHARE = 0.02  # Scores that differ by less than this share are the same.
+NEAR_SHARE = 0.1  # Scores that differ by less than this are the same if a sample cannot tell them apart.
+ROUNDING_SCORE = 1e-20  # Scores below this are rounding: all such embeddings are perfect.
 
 RULE = """\
 d is the dimension of the data, or the nearest to it of those asked for. Of the embeddings in d \
@@ -42,54 +48,43 @@ here those of k = {common}. Of the embeddings whose score is within {same:.0%} o
 by the method named first. Embeddings that cannot be chosen by this need not be made: those in other \
 dimensions, those that do not count, and all that are left once the score of the choice is within \
 {same:.0%} of the lower bound, the least that there can be."""
-"""How a selection is made."""
-
-STAGES = ("neighbours", "dimension", "graphs")
-
-SAME, NEAR = 0.02, 0.1
-"""Scores are the same that differ by less than this share, or by less than that if a sample cannot tell."""
-
-ROUNDING = 1e-20
-"""Scores below this are rounding: all such embeddings are perfect."""
-
-_COLUMNS = ("r_n", "lower_bound", "r_c", "m_l", "overlap", "torn", "score")
-_HEADS = ("R_N", "bound", "R_C", "M_L", "overlap", "torn", "score")
+# Measures in the columns of the table, and the heads of the columns.
+COLUMNS = {
+    **{"r_n": "R_N", "lower_bound": "bound", "r_c": "R_C", "m_l": "M_L"},
+    **{"overlap": "overlap", "torn": "torn", "score": "score"},
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Embeddings for several numbers of neighbours, dimensions and methods, and a choice; prints as a table.
+    """Embeddings for several numbers of neighbors, dimensions and methods, and a choice; prints as a table.
 
     Attributes
     ----------
     candidates : tuple of Candidate
         All embeddings made so far, in order.
     left_out : tuple of (str, int, int)
-        Method, k and d of those asked for that were not made. Those of a complete sweep could not have been
+        Method, k and d of the embeddings that were not made. After a complete sweep they could not have been
         chosen; ``select(..., exhaustive=True, resume=selection)`` makes them.
     grids : mapping of int to Grid
-        For each number of neighbours what its graph is like.
+        Properties of the graph for each number of neighbors.
     dimension : Dimension
-        What dimension the data have.
+        Estimated dimension of the data.
     n_points, dim : int
-        Of the data.
+        Number of points and of columns of the data.
     common : int
-        The size of the neighbourhoods on which all are scored.
-    methods : tuple of str
-        The names of the methods, as they were given.
-    by : str
-        The measure in the score.
-    n_centers : int
-        At how many points embeddings are measured.
-    seed : int
-        Where they were drawn from.
+        Size of the neighborhoods on which all embeddings are scored.
+    methods, by : tuple of str, and str
+        Names of the methods, in the order given, and the measure in the score.
+    n_centers, seed : int
+        Number of points at which embeddings are measured, and the seed of their random sample.
     complete : bool
-        False if the sweep was interrupted. ``select(..., resume=selection)`` goes on.
+        False if the sweep was interrupted. ``select(..., resume=selection)`` continues it.
     timings : dict of float
-        The seconds that went into the "neighbours", the "dimension", the "graphs" and what is wrong with
-        them, the "embeddings", and their "measures"; of the last call, where a sweep was resumed.
+        Seconds of the "neighbours", the "dimension", the "graphs" and their defects, the "embeddings" and
+        their "measures"; of the last call, if a sweep was resumed.
     model : estimator or None
-        The fitted estimator of the embedding chosen, with `transform` and `save`.
+        Fitted estimator of the chosen embedding, with `transform` and `save`.
 
     Examples
     --------
@@ -121,62 +116,53 @@ class Selection:
 
     @property
     def best(self) -> Candidate:
-        """The embedding chosen."""
+        """The chosen candidate."""
         return chosen(self.candidates, self.grids, self.dimension.value, self.methods)
 
     @property
     def n_components(self) -> int:
-        """The dimension chosen."""
+        """The chosen dimension."""
         return self.best.n_components
 
     @property
     def n_neighbors(self) -> int:
-        """The number of neighbours chosen."""
+        """The chosen number of neighbors."""
         return self.best.n_neighbors
 
     @property
     def method(self) -> str:
-        """The name of the method chosen."""
+        """Name of the chosen method."""
         return self.best.method
 
     @property
     def embedding(self) -> npt.NDArray[np.float64]:
-        """The embedding chosen, of shape (n, d)."""
+        """The chosen embedding, of shape (n, d)."""
         return np.asarray(self.best.embedding)
 
     @property
     def rule(self) -> str:
-        """How the choice is made."""
-        return RULE.format(symbol=MEASURES[self.by].symbol, common=self.common, same=SAME, near=NEAR)
+        """Rule of the choice, in words."""
+        return RULE.format(
+            symbol=MEASURES[self.by].symbol, common=self.common, same=SAME_SHARE, near=NEAR_SHARE
+        )
 
     @property
     def short_circuited(self) -> list[int]:
-        """Numbers of neighbours that are too large: they join what is far apart."""
+        """Numbers of neighbors that are too large: they join distant points."""
         return [k for k, grid in self.grids.items() if grid.short_circuited]
 
     @property
     def fragmented(self) -> list[int]:
-        """Numbers of neighbours that are too small: the graph falls apart."""
+        """Numbers of neighbors that are too small: the graph falls apart."""
         return [k for k, grid in self.grids.items() if grid.fragmented]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the arrays, ready for JSON: what is not finite is None."""
-        best = self.best
+        """Return all but the arrays, ready for JSON: numbers that are not finite are None."""
+        flags = ("rule", "by", "common", "n_centers", "seed", "complete", "short_circuited", "fragmented")
         return {
             "n_points": self.n_points,
-            "chosen": {
-                "method": best.method,
-                "n_neighbors": best.n_neighbors,
-                "n_components": best.n_components,
-            },
-            "rule": self.rule,
-            "by": self.by,
-            "common": self.common,
-            "n_centers": self.n_centers,
-            "seed": self.seed,
-            "complete": self.complete,
-            "short_circuited": self.short_circuited,
-            "fragmented": self.fragmented,
+            "chosen": {name: getattr(self, name) for name in ("method", "n_neighbors", "n_components")},
+            **{name: getattr(self, name) for name in flags},
             "dimension": self.dimension.to_dict(),
             "grids": [finite(grid.to_dict()) for grid in self.grids.values()],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
@@ -185,80 +171,71 @@ class Selection:
         }
 
     def to_json(self) -> str:
-        """Return all but the arrays as JSON; what is not finite is null."""
+        """Return all but the arrays as JSON; numbers that are not finite are null."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with a row for each embedding."""
-        best = self.best.key
-        rows = []
+        rows, best = [], self.best.key
         for c in self.candidates:
-            grid = self.grids[c.n_neighbors]
-            row: dict[str, Any] = {"method": c.method, "n_neighbors": c.n_neighbors}
-            row |= {"n_components": c.n_components, **{name: value.value for name, value in c.items()}}
+            row: dict[str, Any] = dict(zip(("method", "n_neighbors", "n_components"), c.key, strict=True))
+            row |= {name: value.value for name, value in c.items()}
             if c.error is None:
-                row |= {"score_low": c["score"].interval[0], "score_high": c["score"].interval[1]}
+                row |= dict(zip(("score_low", "score_high"), c["score"].interval, strict=True))
+            grid = self.grids[c.n_neighbors]
             row |= {"fragmented": grid.fragmented, "short_circuited": grid.short_circuited}
             rows.append(row | {"seconds": c.seconds, "error": c.error, "chosen": c.key == best})
         return pandas().DataFrame(rows)
 
     def __str__(self) -> str:
-        """Return the table, and what was chosen by which rule."""
+        """Return the table, the choice and its rule."""
         lines = [*self._header(), "", *self._rows(), "", *self._notes()]
         return "\n".join([*lines, "", *wrapped(self._choice()), *wrapped(f"Rule: {self.rule}")])
 
     def _header(self) -> Iterator[str]:
         yield f"{self.n_points:,} points of {self.dim:,} dimensions, {self.n_centers:,} measured"
         yield str(self.dimension)
-        k = self.n_neighbors
-        said = ", ".join(f"{bound:.2g}" for bound in self.grids[k].bound[:6])
-        yield from wrapped(f"least R_N in 1, 2, ... dimensions, k = {k}: {said}")
+        bounds = ", ".join(f"{bound:.2g}" for bound in self.grids[self.n_neighbors].bound[:6])
+        yield from wrapped(f"least R_N in 1, 2, ... dimensions, k = {self.n_neighbors}: {bounds}")
 
     def _rows(self) -> Iterator[str]:
-        unsure = self.n_centers < self.n_points
-        heads = "".join(f"{head:>9}" for head in _HEADS)
+        best, unsure = self.best.key, self.n_centers < self.n_points
+        heads = "".join(f"{head:>9}" for head in COLUMNS.values())
         yield f"  {'method':<7}{'k':>3}{'d':>3}{heads}{'± 95 %' if unsure else '':>9}{'s':>7}".rstrip()
-        best = self.best.key
         for c in self.candidates:
-            mark = ">" if c.key == best else self._mark(c.n_neighbors)
+            grid = self.grids[c.n_neighbors]
+            mark = "-" if grid.fragmented else "x" if grid.short_circuited else " "
+            mark = ">" if c.key == best else mark
             yield f"{mark} {c.method[:6]:<7}{c.n_neighbors:>3}{c.n_components:>3}{_numbers(c, unsure)}"
-
-    def _mark(self, k: int) -> str:
-        return "-" if self.grids[k].fragmented else "x" if self.grids[k].short_circuited else " "
 
     def _notes(self) -> Iterator[str]:
         yield from wrapped(
             f"> chosen. R_N, bound, R_C and M_L are on neighbourhoods of k, the others of k = {self.common}."
         )
         for k in self.fragmented:
-            grid = self.grids[k]
-            yield from wrapped(
-                f"- k = {k} is too small: {grid.n_pieces:,} pieces, {grid.outside:.2g} of all "
-                "points outside the largest."
-            )
+            pieces, outside = self.grids[k].n_pieces, f"{self.grids[k].outside:.2g} of all points"
+            yield from wrapped(f"- k = {k} is too small: {pieces:,} pieces, {outside} outside the largest.")
         for k in self.short_circuited:
             share = self.grids[k].short_circuits
             yield from wrapped(f"x k = {k} is too large: {share:.1%} of its neighbours are short circuits.")
-        made, total = len(self.candidates), len(self.candidates) + len(self.left_out)
+        made = f"{len(self.candidates)} of {len(self.candidates) + len(self.left_out)} embeddings were made"
         if not self.complete:
-            yield f"Interrupted: {made} of {total} embeddings were made."
-        elif made < total:
-            yield from wrapped(
-                f"{made} of {total} embeddings were made: the others could not have been chosen "
-                "(exhaustive = True makes all)."
-            )
+            yield f"Interrupted: {made}."
+        elif self.left_out:
+            reason = "the others could not have been chosen (exhaustive = True makes all)"
+            yield from wrapped(f"{made}: {reason}.")
 
     def _choice(self) -> str:
-        best = self.best
-        low, high = best["score"].interval
+        score, least = self.best["score"], self.best["least"].value
+        low, high = score.interval
+        ends = f" ({low:.4g} to {high:.4g})" if high > low else ""
         return (
-            f"Chosen: {best.method}, k = {best.n_neighbors}, d = {best.n_components}, "
-            f"score {best['score'].value:.4g}"
-            + (f" ({low:.4g} to {high:.4g})" if high > low else "")
-            + f", where {best['least'].value:.4g} is the least that there can be."
+            f"Chosen: {self.method}, k = {self.n_neighbors}, d = {self.n_components}, score "
+            f"{score.value:.4g}{ends}, where {least:.4g} is the least that there can be."
         )
 
 
+@documented(FUNCTIONS)
 def select(
     X: Any,
     n_neighbors: int | Iterable[int] | None = None,
@@ -275,48 +252,44 @@ def select(
     callback: Callback | None = None,
     resume: Selection | None = None,
 ) -> Selection:
-    """Choose the number of neighbours, the dimension and the method by what comes out.
+    """Choose the number of neighbors, the dimension and the method by their results.
 
-    Neighbours are found once, for twice the largest number; smaller neighbourhoods are the beginnings of its
-    lists.
-    Every embedding is measured at the same points. How the choice is made is in `Selection.rule`. Fewer
-    neighbours are tried first, in the likeliest dimension; what cannot be chosen any more is not embedded.
+    Neighbors are searched once, for twice the largest number; smaller neighborhoods are the beginnings of its
+    lists. Every embedding is measured at the same points. `Selection.rule` says how the choice is made. Fewer
+    neighbors are tried first, in the likeliest dimension; embeddings that can no longer be chosen are not
+    made.
 
-    Ctrl-C, or a callback that returns True, ends the sweep: what has been made by then is returned, with
-    `complete` False, and `resume` goes on from there. Before there is any embedding it raises.
+    Ctrl-C, or a callback that returns True, ends the sweep. The embeddings made by then are returned, with
+    `complete` False, and `resume` continues from there. Before there is any embedding it raises.
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
     n_neighbors : int or iterable of int, default 6, 8, ..., 24
-        The numbers of neighbours k.
+        Numbers of neighbors k.
     n_components : int or iterable of int, optional
-        The dimensions d; by default the dimension of the data alone, as :func:`dimension` finds it.
+        Dimensions d; by default only the dimension that :func:`dimension` estimates.
     methods : sequence of str, or mapping of str to estimator
-        "gp", "psa", "isomap", and those that normalise, which are rectified: "lle", "mlle", "ltsa", "hlle",
-        "lem", "dfm". Or unfitted estimators by any names, with whatever parameters.
+        "gp", "psa", "isomap", and the normalized methods, which are rectified: "lle", "mlle", "ltsa", "hlle",
+        "lem", "dfm". Or unfitted estimators by any names, with any parameters.
     exhaustive : bool, default False
-        Whether to make all embeddings, for a table or a curve, though some cannot be chosen.
+        If True, make all embeddings, for a table or a curve, even those that cannot be chosen.
     by : {"r_n", "r_n_scaled", "r_c"}
-        What the score is made of, besides overlap.
+        Measure in the score, besides overlap.
     neighborhoods : Neighborhoods, optional
-        Those already computed, with distances and at least as many neighbours as the largest k; better twice
-        as many, for the scores.
+        Neighborhoods of X with distances, if they are already computed, with at least as many neighbors as the
+        largest k; better twice as many, for the scores.
     n_centers : int, default 2000
-        At how many points to measure; of fewer points all are measured.
+        Number of points to measure; all if there are fewer.
     random_state : int, Generator or RandomState, optional
-        Which are drawn, and where methods start.
-    n_jobs : int, optional
-        Number of threads; all by default. The result is the same for any number.
+        Seed of the random sample of points, and of the methods.
     verbose : int, default 0
-        1 shows a line for each embedding on standard error.
+        1 prints one line for each embedding to standard error.
     callback : callable, optional
         Called as ``callback(embedding, done, total, best)`` about every 20 ms, with the name of the embedding
-        that is being made, how many are done, of how many, and the best score so far.
+        in progress, the number done, the number in total, and the best score so far.
     resume : Selection, optional
-        What an earlier call with the same data and settings returned: interrupted, not exhaustive, or with
-        other methods or dimensions. The seed is taken from it.
+        Result of an earlier call with the same data and settings, which was interrupted or not exhaustive, or
+        had other methods or dimensions. The seed is taken from it.
 
     Returns
     -------
@@ -337,19 +310,12 @@ def select(
     models, watch = prototypes(methods), Progress(verbose, callback)
     with watch.stage("neighbours"):
         widest = _widest(x, sizes, neighborhoods, n_jobs)
-    sweep = Sweep(
-        x,
-        widest,
-        sizes,
-        by,
-        min(as_count(n_centers, "n_centers"), len(x)),
-        resume.seed if resume is not None else seed_from(random_state),
-        n_jobs,
-    )
+    seed = resume.seed if resume is not None else seed_from(random_state)
+    sweep = Sweep(x, widest, sizes, by, min(as_count(n_centers, "n_centers"), len(x)), seed, n_jobs)
     with watch.stage("dimension"):
         found = dimension(x, neighborhoods=widest, random_state=sweep.seed, n_jobs=n_jobs)
     with watch.stage("graphs"):
-        sweep.prepare()
+        _ = sweep.grids, sweep.common  # All embeddings need them.
     dimensions = _counts(n_components, (min(found.value, x.shape[1]),), "n_components", x.shape[1])
     run = _Run(sweep, models, found, dimensions, watch, exhaustive)
     if resume is not None:
@@ -358,8 +324,8 @@ def select(
 
 
 def _widest(x: Any, sizes: tuple[int, ...], given: Neighborhoods | None, n_jobs: int | None) -> Neighborhoods:
-    """Return neighbourhoods as large as scores are taken on, or the largest that were given."""
-    wide = min(WIDER * sizes[-1], len(x) - 1)
+    """Return neighborhoods as large as those of the scores, or the largest that are given."""
+    wide = min(COMMON_FACTOR * sizes[-1], len(x) - 1)
     if given is None:
         return find_neighborhoods(x, wide, n_jobs=n_jobs)
     graph = resolve(x, given, None, None, n_jobs)
@@ -371,7 +337,7 @@ def _widest(x: Any, sizes: tuple[int, ...], given: Neighborhoods | None, n_jobs:
 
 
 def _counts(asked: Any, default: tuple[int, ...], name: str, most: int) -> tuple[int, ...]:
-    """Return whole numbers in rising order, each once; those of the default that are possible."""
+    """Return whole numbers in ascending order, each once; by default those that are possible."""
     if asked is None:
         return tuple(size for size in default if size <= most) or (most,)
     listed = sorted({as_count(one, name) for one in (asked if isinstance(asked, Iterable) else [asked])})
@@ -382,12 +348,9 @@ def _counts(asked: Any, default: tuple[int, ...], name: str, most: int) -> tuple
     return tuple(listed)
 
 
-# The sweep -------------------------------------------------------------------------------------------------
-
-
 @dataclass(eq=False)
 class _Run:
-    """A sweep under way."""
+    """State of a sweep."""
 
     sweep: Sweep
     models: Mapping[str, Any]
@@ -396,77 +359,84 @@ class _Run:
     watch: Progress
     exhaustive: bool
     made: list[Candidate] = field(default_factory=list)
-    held: tuple[Key, Any] | None = None
-    """The model of the best."""
+    best_model: tuple[Key, Any] | None = None
 
     @cached_property
     def tasks(self) -> list[Key]:
-        """All embeddings asked for, those that are likelier to be chosen first: see `_rank`."""
+        """All embeddings, in the order in which they are made."""
         every = [(name, k, d) for d in self.dimensions for k in self.sweep.sizes for name in self.models]
         return sorted(every, key=self._order)
 
     def _order(self, task: Key) -> tuple[int, ...]:
-        """Return what comes first, and is chosen of those that are as good."""
-        name, k, _ = task
-        return (*self._rank(task), k, list(self.models).index(name))
+        """Return the place of an embedding in the sweep. Of equally good ones, the first is chosen."""
+        return (*self._rank(task), *self._place(task))
 
     def _rank(self, task: Key) -> tuple[int, int, bool]:
-        """Return what comes first: the nearest dimension; of it what is not flagged.
+        """Return the rank: the nearest dimension first, in it graphs that are not flagged.
 
-        The choice is among the embeddings of the first rank of which there are any.
+        The choice is among the embeddings of the first rank that has any.
         """
         _, k, d = task
-        return (*_apart(d, self.dimension.value), _is_flagged(self.sweep.grids[k]))
+        return (*_distance(d, self.dimension.value), _is_flagged(self.sweep.grids[k]))
+
+    def _place(self, task: Key) -> tuple[int, int]:
+        name, k, _ = task
+        return k, list(self.models).index(name)
 
     def resume(self, before: Selection) -> None:
-        """Take over what an interrupted sweep has made."""
+        """Take over the embeddings of an earlier sweep."""
         if before._digest != self.sweep.digest:
             raise ValueError("resume is a selection of other data, or with other settings")
-        known = described(self.models)
-        other = next((name for name, told in before._models.items() if known.get(name, told) != told), None)
+        models = described(self.models)
+        other = next((name for name, text in before._models.items() if models.get(name, text) != text), None)
         if other is not None:
             raise ValueError(
-                f"resume has embeddings by another {other!r}: {before._models[other]}, not {known[other]}"
+                f"resume has embeddings by another {other!r}: {before._models[other]}, not {models[other]}"
             )
         wanted = set(self.tasks)
         self.made = [c for c in before.candidates if c.key in wanted]
         if before.model is not None and before.best.key in wanted:
-            self.held = before.best.key, before.model
+            self.best_model = before.best.key, before.model
 
     def finish(self) -> bool:
-        """Make what is missing; return whether nothing came between."""
-        known = {c.key for c in self.made}
+        """Make the missing embeddings; return False if that was interrupted."""
+        finished = {c.key for c in self.made}
         try:
             for task in self.tasks:
-                if task not in known and (self.exhaustive or self._can_be_chosen(task)):
+                if task not in finished and (self.exhaustive or self._can_be_chosen(task)):
                     self._add(*task)
-            if any(c.error is None for c in self.made):
-                self._hold()
+            if (
+                self._successful() and self._model() is None
+            ):  # A later embedding made an earlier one the best.
+                best = self._best().key
+                self.best_model = best, self._embed(*best)[0]
         except INTERRUPTIONS:
-            if not any(c.error is None for c in self.made):
+            if not self._successful():
                 raise
             return False
         return True
 
+    def _successful(self) -> list[Candidate]:
+        return [c for c in self.made if c.error is None]
+
     def _can_be_chosen(self, task: Key) -> bool:
         """Return whether the rule could choose an embedding that is not made yet, however good it is."""
-        made = [c for c in self.made if c.error is None]
-        if not made:
+        if not self._successful():
             return True
         best = self._best()
         if self._order(task) < self._order(best.key):
             return True
-        return self._rank(task) == self._rank(best.key) and not self._is_settled(best, made)
+        return self._rank(task) == self._rank(best.key) and not self._is_settled(best)
 
-    def _is_settled(self, best: Candidate, made: list[Candidate]) -> bool:
-        """Return whether the choice stays what it is if what follows is as good as can be.
+    def _is_settled(self, best: Candidate) -> bool:
+        """Return whether the choice stays the same however good later embeddings are.
 
-        Nothing that follows is so much better that the choice would not be as good. But beside another least
-        a sample may not tell that one before the choice is worse.
+        None can be so much better that the choice no longer counts as equally good. But compared with another
+        least score, a sample may fail to tell that an embedding before the choice is worse.
         """
-        before = [c for c in made if self._order(c.key) < self._order(best.key)]
+        before = [c for c in self._successful() if self._order(c.key) < self._order(best.key)]
         unsure = best["score"].half_width > 0 and any(_is_near(c["score"], best["score"]) for c in before)
-        return _is_least(best) and not unsure
+        return _is_same(best["score"], best["least"]) and not unsure
 
     def _add(self, name: str, k: int, d: int) -> None:
         model, candidate = self._embed(name, k, d)
@@ -475,7 +445,7 @@ class _Run:
             best = self._best()
             self.watch.best = best["score"].value
             if best.key == candidate.key:
-                self.held = best.key, model
+                self.best_model = best.key, model
 
     def _embed(self, name: str, k: int, d: int) -> tuple[Any, Candidate]:
         label = f"{name}, k = {k}, d = {d}"
@@ -488,32 +458,31 @@ class _Run:
             if ask():
                 raise Stopped(f"the callback stopped the sweep at {label}")
             found = self.sweep.embed(name, self.models[name], k, d, ask)
-            if ask():  # a refinement that is stopped returns what it has: not what was asked for
+            if ask():  # A stopped refinement returns an unfinished embedding.
                 raise Stopped(f"the callback stopped the sweep at {label}")
         return found
 
-    def _hold(self) -> None:
-        """Fit the best once more if its model is not at hand: where a later one made it the best."""
-        best = self._best()
-        if self.held is None or self.held[0] != best.key:
-            self.held = best.key, self._embed(*best.key)[0]
+    def _model(self) -> Any:
+        """Return the model of the best embedding, or None if it was not kept."""
+        kept = self.best_model is not None and self.best_model[0] == self._best().key
+        return self.best_model[1] if self.best_model is not None and kept else None
 
     def _best(self) -> Candidate:
         return chosen(self.made, self.sweep.grids, self.dimension.value, tuple(self.models))
 
     def selection(self, complete: bool) -> Selection:
-        """Return what there is."""
-        sweep = self.sweep
-        if not any(c.error is None for c in self.made):
+        """Return the result."""
+        sweep, d = self.sweep, self.dimension.value
+        if not self._successful():
             raise ValueError(f"no embedding could be made: {self.made[0].error}")
-        made = {c.key for c in self.made}
-        held = self.held if self.held is not None and self.held[0] == self._best().key else None
+        made = {c.key: c for c in self.made}
+        in_table = sorted(made, key=lambda key: (*_distance(key[2], d), *self._place(key)))
         return Selection(
-            candidates=tuple(sorted(self.made, key=lambda c: self._row(c.key))),
+            candidates=tuple(made[key] for key in in_table),
+            left_out=tuple(task for task in self.tasks if task not in made),
             grids=sweep.grids,
             dimension=self.dimension,
             n_points=len(sweep.x),
-            left_out=tuple(task for task in self.tasks if task not in made),
             dim=sweep.x.shape[1],
             common=int(sweep.common.n_neighbors or 0),
             methods=tuple(self.models),
@@ -521,22 +490,11 @@ class _Run:
             n_centers=len(sweep.centers),
             seed=sweep.seed,
             complete=complete,
-            timings=self._timings(),
-            model=None if held is None else held[1],
+            timings={stage: self.watch.timings[stage] for stage in STAGES} | sweep.seconds,
+            model=self._model(),
             _digest=sweep.digest,
             _models=described(self.models),
         )
-
-    def _row(self, key: Key) -> tuple[int, ...]:
-        """Return where an embedding stands in the table: those in the nearest dimension first."""
-        name, k, d = key
-        return (*_apart(d, self.dimension.value), k, list(self.models).index(name))
-
-    def _timings(self) -> dict[str, float]:
-        return {stage: self.watch.timings[stage] for stage in STAGES} | self.sweep.seconds
-
-
-# The choice ------------------------------------------------------------------------------------------------
 
 
 def chosen(
@@ -544,7 +502,7 @@ def chosen(
 ) -> Candidate:
     """Return the candidate that the rule chooses; methods in the order in which they are named."""
     made = [c for c in candidates if c.error is None]
-    d = nearest_to(dimension, [c.n_components for c in made])
+    d = min((c.n_components for c in made), key=lambda d: _distance(d, dimension))
     flat = [c for c in made if c.n_components == d]
     sound = [c for c in flat if not _is_flagged(grids[c.n_neighbors])] or flat
     least = min(sound, key=lambda c: c["score"].value)
@@ -552,12 +510,8 @@ def chosen(
     return min(same, key=lambda c: (c.n_neighbors, methods.index(c.method)))
 
 
-def nearest_to(dimension: int, asked: Iterable[int]) -> int:
-    """Return which of some dimensions is nearest; of two, the larger, which loses nothing."""
-    return min(asked, key=lambda d: _apart(d, dimension))
-
-
-def _apart(d: int, dimension: int) -> tuple[int, int]:
+def _distance(d: int, dimension: int) -> tuple[int, int]:
+    """Return how far a dimension is from that of the data. Of two, the larger is nearer: it loses nothing."""
     return abs(d - dimension), -d
 
 
@@ -565,24 +519,24 @@ def _is_flagged(grid: Grid) -> bool:
     return grid.fragmented or grid.short_circuited
 
 
-def _is_least(best: Candidate) -> bool:
-    """Return whether no score can be so much below that of the choice that it does not count as the same."""
-    return best["score"].value <= max((1 + SAME) * best["least"].value, ROUNDING)
+def _is_same(score: Value, least: Value) -> bool:
+    """Return whether a score is the least, but for a small share or for rounding."""
+    return score.value <= max((1 + SAME_SHARE) * least.value, ROUNDING_SCORE)
 
 
 def _is_near(score: Value, least: Value) -> bool:
-    return score.value <= (1 + NEAR) * least.value
+    return score.value <= (1 + NEAR_SHARE) * least.value
 
 
 def _is_as_good(score: Value, least: Value) -> bool:
-    """Return whether a score is that of the least, but for a small share, for rounding or for the sample."""
-    if score.value <= max((1 + SAME) * least.value, ROUNDING):
+    """Return whether a score is the least, or is near and the sample cannot tell that it is worse."""
+    if _is_same(score, least):
         return True
     if not _is_near(score, least) or score.units is None or least.units is None:
         return False
     with np.errstate(invalid="ignore"):
-        apart = score.units - least.units
-    low, _ = interval(score.value - least.value, standard_error(apart[np.isfinite(apart)], score.share))
+        excess = score.units - least.units
+    low, _ = interval(score.value - least.value, standard_error(excess[np.isfinite(excess)], score.share))
     return low <= 0
 
 
@@ -590,7 +544,7 @@ def _numbers(c: Candidate, unsure: bool) -> str:
     """Return the numbers of a candidate in their columns."""
     if c.error is not None:
         return f"   {c.error[:60]}"
-    cells = "".join(f"{_short(c[name].value):>9}" for name in _COLUMNS)
+    cells = "".join(f"{_short(c[name].value):>9}" for name in COLUMNS)
     return cells + (f"{c['score'].half_width:>9.1g}" if unsure else " " * 9) + f"{c.seconds:>7.2f}"
 
 

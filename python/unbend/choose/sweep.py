@@ -1,4 +1,4 @@
-"""Many embeddings of the same data: their neighbourhoods found once, all scored at the same points."""
+"""Sweep: many embeddings of the same data, with neighbors searched once and scores at the same points."""
 
 from __future__ import annotations
 
@@ -32,55 +32,47 @@ __all__ = ["Candidate", "Grid", "Sweep"]
 Array = npt.NDArray[np.float64]
 Key = tuple[str, int, int]
 
-SOURCES = 512
-"""Points whose neighbours are looked at for short circuits."""
+INTERRUPTIONS = (KeyboardInterrupt, Stopped, _core.Stopped)  # These end a sweep and keep its embeddings.
+N_SOURCES = 512  # Number of points whose neighbors are tested for short circuits.
+N_BOUNDS = 256  # Number of points of which bounds are computed for every size.
+DETOUR = 4.0  # Neighbors this many times farther apart along the graph are a short circuit.
+MIN_DENSE = 8  # With fewer neighbors, paths along a graph are long because it has holes.
+MAX_SHORT_CIRCUITS = 0.001  # A number of neighbors is too large if this share of them are short circuits.
+# Embeddings are scored on neighborhoods this many times as large as the largest: none was fitted to these.
+COMMON_FACTOR = 2
+TORN_STRETCH = 2.5  # Neighbors are torn if their images are this many times farther apart than neighborhoods.
 
-FEW = 256
-"""Points of which bounds are taken for every size."""
-
-DETOUR = 4.0
-"""Neighbours so many times farther apart along the graph are a short circuit."""
-
-DENSE = 8
-"""With fewer neighbours ways along a graph are long because it has holes."""
-
-JOINED = 0.001
-"""A number of neighbours is too large if this share of them are short circuits."""
-
-WIDER = 2
-"""Embeddings are scored on neighbourhoods so many times as large as the largest: none was fitted to these."""
-
-TORN = 2.5
-"""Neighbours whose images are so many times farther apart, and than neighbourhoods reach, are torn."""
-
-SCORE = Measure(
-    "score", "score", "selection", "lower", 0, math.inf, "error and overlap, on common neighbourhoods"
+SCORE, LEAST, TORN = (
+    Measure(name, name, "selection", "lower", 0, high, meaning)
+    for name, high, meaning in (
+        ("score", math.inf, "error and overlap, on common neighbourhoods"),
+        ("least", 1, "the least score that there can be"),
+        ("torn", 1, "neighbours whose images are far apart"),
+    )
 )
-_LEAST = Measure("least", "least", "selection", "lower", 0, 1, "the least score that there can be")
-_TORN = Measure("torn", "torn", "selection", "lower", 0, 1, "neighbours whose images are far apart")
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """What the neighbourhoods of one size are like.
+    """Properties of the neighborhoods of one size.
 
     Attributes
     ----------
     n_neighbors : int
-        Their size.
+        Size of the neighborhoods.
     n_pieces : int
-        Into how many pieces the graph falls.
+        Number of connected components of the graph.
     outside : float
-        The share of points outside the largest piece.
+        Share of points outside the largest component.
     short_circuits : float
-        The share of neighbours, of those looked at, that are far apart along the graph of 8 neighbours (or
-        of the fewest that join all pieces, if these are more).
+        Share of the tested neighbors that are far apart along the graph of 8 neighbors (or of the fewest that
+        join all pieces, if these are more).
     bound : ndarray
-        The least R_N in d = 1, 2, ... dimensions.
+        Smallest possible R_N in d = 1, 2, ... dimensions.
     fragmented : bool
-        Whether it falls into more pieces than the largest neighbourhoods do: k is too small.
+        Whether the graph has more pieces than that of the largest neighborhoods: k is too small.
     short_circuited : bool
-        Whether it joins what is far apart: k is too large.
+        Whether the graph joins distant points: k is too large.
 
     Examples
     --------
@@ -108,25 +100,24 @@ class Grid:
 class Candidate(Mapping[str, Value]):
     """One embedding of a sweep: its numbers by name.
 
-    "r_n", "r_c", "m_l" and "lower_bound" are measured on its own neighbourhoods, as in the papers; they rise
-    with `n_neighbors` whatever the embedding. "score", "overlap" and "torn" are measured on neighbourhoods
-    that are the same for all, and can be compared; "least" is what no score in so many dimensions can be
-    below, the lower bound on these neighbourhoods.
+    "r_n", "r_c", "m_l" and "lower_bound" are measured on its own neighborhoods, as in the papers; they rise
+    with `n_neighbors` for any embedding. "score", "overlap" and "torn" are measured on neighborhoods that are
+    the same for all, and can be compared; "least" is the lower bound of the score in this dimension.
 
     Attributes
     ----------
     method : str
-        Its name.
+        Name of the method.
     n_neighbors, n_components : int
         k and d.
     embedding : ndarray of shape (n, d) or None
-        None if there is none: then `error` says why.
+        None if the fit failed: then `error` says why.
     seconds : float
-        What it took.
+        Time of the fit.
     warnings : tuple of str
-        What the fit warned of.
+        Warnings of the fit.
     error : str or None
-        Why it failed.
+        Message of the error, if the fit failed.
 
     Examples
     --------
@@ -151,50 +142,45 @@ class Candidate(Mapping[str, Value]):
         return self.numbers[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names."""
+        """Return an iterator over the names."""
         return iter(self.numbers)
 
     def __len__(self) -> int:
-        """Return how many numbers there are."""
+        """Return the number of numbers."""
         return len(self.numbers)
 
     @property
     def key(self) -> Key:
-        """What sets it apart from the others."""
+        """Method, k and d."""
         return self.method, self.n_neighbors, self.n_components
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the arrays, ready for JSON: what is not finite is None."""
-        held: dict[str, Any] = {"method": self.method, "n_neighbors": self.n_neighbors}
-        held |= {"n_components": self.n_components}
-        held |= {name: value.to_dict() for name, value in self.items()}
-        held |= {"seconds": self.seconds, "warnings": list(self.warnings), "error": self.error}
-        return {name: finite(value) for name, value in held.items()}
+        """Return all but the arrays, ready for JSON: numbers that are not finite are None."""
+        values = dict(zip(("method", "n_neighbors", "n_components"), self.key, strict=True))
+        values |= {name: value.to_dict() for name, value in self.items()}
+        values |= {"seconds": self.seconds, "warnings": list(self.warnings), "error": self.error}
+        return {name: finite(value) for name, value in values.items()}
 
 
 @dataclass(eq=False)
 class Sweep:
-    """What all embeddings of a sweep share."""
+    """Data, neighborhoods and settings that all embeddings of a sweep share."""
 
     x: Matrix
     widest: Neighborhoods
-    """Neighbourhoods `WIDER` times as large as the largest, with distances."""
+    """Neighborhoods `COMMON_FACTOR` times as large as the largest, with distances."""
     sizes: tuple[int, ...]
-    """In rising order."""
+    """Numbers of neighbors, in ascending order."""
     by: str
     n_centers: int
     seed: int
     n_jobs: int | None
     seconds: dict[str, float] = field(default_factory=lambda: {"embeddings": 0.0, "measures": 0.0})
-    """What it took to make embeddings, and to measure them."""
-
-    def prepare(self) -> None:
-        """Find now what all embeddings need."""
-        _ = self.grids, self.common
+    """Time of the fits, and of the measures."""
 
     @cached_property
     def centers(self) -> npt.NDArray[np.uint32]:
-        """The points at which all is measured, as `quality` draws them."""
+        """Points at which all is measured; `quality` draws the same."""
         n = len(self.x)
         if self.n_centers >= n:
             return np.arange(n, dtype=np.uint32)
@@ -203,46 +189,36 @@ class Sweep:
 
     @cached_property
     def grids(self) -> dict[int, Grid]:
-        """What the neighbourhoods of each size are like."""
-        pieces, joined = self._pieces, self._short_circuits
+        """Properties of the neighborhoods of each size."""
+        pieces, shares = self._pieces, self._short_circuits
         fewest = pieces[self.sizes[-1]][0]
-        bounds = screes(self.x, self.widest, list(self.sizes), self._few, thread_count(self.n_jobs)).mean(
-            axis=1
-        )
+        some = np.ascontiguousarray(self.centers[:: -(-len(self.centers) // N_BOUNDS)])
+        bounds = screes(self.x, self.widest, list(self.sizes), some, thread_count(self.n_jobs)).mean(axis=1)
         return {
-            k: Grid(k, *pieces[k], joined[k], bound, pieces[k][0] > fewest, joined[k] > JOINED)
+            k: Grid(k, *pieces[k], shares[k], bound, pieces[k][0] > fewest, shares[k] > MAX_SHORT_CIRCUITS)
             for k, bound in zip(self.sizes, bounds, strict=True)
         }
 
     @cached_property
     def common(self) -> Neighborhoods:
-        """The neighbourhoods on which all are scored: the largest without short circuits."""
-        sound = [k for k, joined in self._short_circuits.items() if joined <= JOINED]
-        return self.graph(max(sound, default=self.sizes[0]))
+        """Neighborhoods on which all are scored: the largest without short circuits."""
+        sound = [k for k, share in self._short_circuits.items() if share <= MAX_SHORT_CIRCUITS]
+        return self.widest.nearest(max(sound, default=self.sizes[0]))
 
     @cached_property
     def digest(self) -> str:
-        """What tells these data and settings from others."""
-        held = f"{self.x.shape} {self.sizes} {self.by} {self.n_centers} {self.seed}".encode()
-        return hashlib.blake2b(held + np.ascontiguousarray(self.x[self.centers]).tobytes()).hexdigest()
-
-    def graph(self, k: int) -> Neighborhoods:
-        """Return the neighbourhoods of the `k` nearest."""
-        return self.widest.nearest(k)
-
-    @property
-    def _few(self) -> npt.NDArray[np.uint32]:
-        """Some of the centres: bounds of wide data are slow."""
-        return np.ascontiguousarray(self.centers[:: -(-len(self.centers) // FEW)])
+        """Digest that distinguishes these data and settings from others."""
+        settings = f"{self.x.shape} {self.sizes} {self.by} {self.n_centers} {self.seed}".encode()
+        return hashlib.blake2b(settings + np.ascontiguousarray(self.x[self.centers]).tobytes()).hexdigest()
 
     @cached_property
     def _pieces(self) -> dict[int, tuple[int, float]]:
-        """Return for each size how many pieces there are, and the share of points outside the largest.
+        """Number of pieces for each size, and the share of points outside the largest.
 
-        More neighbours join pieces and part none: sizes between two that have as many have the same.
+        More neighbors join pieces and never split them: sizes between two with equal numbers have the same.
         """
         ends = (0, len(self.sizes) - 1)
-        known = {at: _pieces(self.graph(self.sizes[at])) for at in ends}
+        known = {at: _pieces(self.widest.nearest(self.sizes[at])) for at in ends}
         spans = [ends]
         while spans:
             low, high = spans.pop()
@@ -250,92 +226,86 @@ class Sweep:
             if known[low][0] == known[high][0]:
                 known |= dict.fromkeys(range(low, high), known[low])
             elif low < middle:
-                known[middle] = _pieces(self.graph(self.sizes[middle]))
+                known[middle] = _pieces(self.widest.nearest(self.sizes[middle]))
                 spans += [(low, middle), (middle, high)]
         return {k: known[at] for at, k in enumerate(self.sizes)}
 
     @cached_property
     def _short_circuits(self) -> dict[int, float]:
-        """Return for each size the share of neighbours that are far apart along the smallest dense graph."""
+        """Share of neighbors that are far apart along the smallest dense graph, for each size."""
         n, most = len(self.x), int(self.widest.n_neighbors or 0)
         fewest = self._pieces[self.sizes[-1]][0]
         whole = next(k for k in self.sizes if self._pieces[k][0] == fewest)
-        base = max(whole, min(DENSE, most))
-        drawn = stream(self.seed, "short circuits").choice(n, min(n, SOURCES), replace=False, shuffle=False)
+        base = max(whole, min(MIN_DENSE, most))
+        drawn = stream(self.seed, "short circuits").choice(n, min(n, N_SOURCES), replace=False, shuffle=False)
         sources = np.sort(drawn).astype(np.uint32)
         lists = self.widest.indices.reshape(n, most)[sources]
         straight = np.asarray(self.widest.distances).reshape(n, most)
         reach = np.maximum(straight[sources], np.median(straight[:, base - 1]))
         allowed = DETOUR * np.maximum(reach, np.finfo(np.float32).tiny)
-        graph = self.graph(base)
-        paths = _core.Paths(self.x, graph._graph, None, thread_count(self.n_jobs))
+        graph = self.widest.nearest(base)
+        paths = _core.Paths(self.x, graph.core, None, thread_count(self.n_jobs))
         along = paths.to_listed(sources, lists.ravel(), allowed.max(axis=1)).reshape(lists.shape)
         labels = graph.component_labels
-        joined = labels[lists] == labels[sources][:, None]
-        far = joined & (along > allowed)
+        far = (labels[lists] == labels[sources][:, None]) & (along > allowed)
         return {k: float(far[:, :k].mean()) for k in (*self.sizes, most)}
 
     def embed(self, name: str, model: Any, k: int, d: int, ask: Callable[..., bool]) -> tuple[Any, Candidate]:
         """Fit one model and measure it."""
+        from sklearn.base import clone
+
         began = time.perf_counter()
-        graph = self.graph(k)
+        graph = self.widest.nearest(k)
+        settings = {"n_neighbors": k, "n_components": d, "n_jobs": self.n_jobs, "callback": ask}
+        if getattr(model, "random_state", 0) is None:
+            settings["random_state"] = self.seed
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                model = self._prepared(model, k, d, ask).fit(self.x, neighborhoods=graph)
+                model = clone(model).set_params(**settings).fit(self.x, neighborhoods=graph)
             except (ValueError, MemoryError) as error:
                 return None, Candidate(name, k, d, error=str(error), seconds=time.perf_counter() - began)
         seconds = time.perf_counter() - began
-        said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+        texts = tuple(dict.fromkeys(str(warning.message) for warning in caught))
         values = self._values(model.embedding_, graph)
         self.seconds["embeddings"] += seconds
         self.seconds["measures"] += time.perf_counter() - began - seconds
         model.set_params(callback=None)
-        return model, Candidate(name, k, d, values, model.embedding_, seconds, said)
-
-    def _prepared(self, model: Any, k: int, d: int, ask: Callable[..., bool]) -> Any:
-        from sklearn.base import clone
-
-        wanted = {"n_neighbors": k, "n_components": d, "n_jobs": self.n_jobs, "callback": ask}
-        if getattr(model, "random_state", 0) is None:
-            wanted["random_state"] = self.seed
-        return clone(model).set_params(**wanted)
+        return model, Candidate(name, k, d, values, model.embedding_, seconds, texts)
 
     def _values(self, y: Array, own: Neighborhoods) -> dict[str, Value]:
-        """Return the numbers of an embedding, on its own neighbourhoods and on those of all."""
+        """Return the numbers of an embedding, on its own neighborhoods and on those of all."""
+        if y.shape[1] > self.x.shape[1]:
+            raise ValueError(f"{y.shape[1]} dimensions are more than the {self.x.shape[1]} of the data")
         options: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}
         options["n_centers"] = self.n_centers if self.n_centers < len(self.x) else None
         names = ["r_n", "r_c", "m_l", "lower_bound"]
-        if y.shape[1] > self.x.shape[1]:
-            raise ValueError(f"{y.shape[1]} dimensions are more than the {self.x.shape[1]} of the data")
         q = quality(self.x, y, names, neighborhoods=own, **options)
-        by = "r_c" if self.by == "r_c" else "r_n"
-        scaled = y if self.by != "r_n_scaled" else self._at_best_scale(y)
+        scaled, by = y, "r_c" if self.by == "r_c" else "r_n"
+        if self.by == "r_n_scaled":
+            scaled = y * faithfulness(self.x, y, neighborhoods=self.common, n_jobs=self.n_jobs).scale
         shared = quality(self.x, scaled, [by, "overlap", "lower_bound"], neighborhoods=self.common, **options)
-        values = {name: q[name] for name in names} | {"overlap": shared["overlap"]}
-        values |= {"torn": self._torn(y), "least": replace(shared["lower_bound"], measure=_LEAST)}
-        return values | {"score": _summed(shared[by], shared["overlap"])}
-
-    def _at_best_scale(self, y: Array) -> Array:
-        m = faithfulness(self.x, y, neighborhoods=self.common, n_jobs=self.n_jobs)
-        return y * m.scale
+        return {name: q[name] for name in names} | {
+            "overlap": shared["overlap"],
+            "torn": self._torn(y),
+            "least": replace(shared["lower_bound"], measure=LEAST),
+            "score": _sum(shared[by], shared["overlap"]),
+        }
 
     def _torn(self, y: Array) -> Value:
-        """Return the share of neighbours whose images are far apart, in the unit of most of them."""
+        """Return the share of neighbors whose images are far apart, in the unit of most of them."""
         k = int(self.common.n_neighbors or 0)
         lists = self.common.indices.reshape(-1, k)[self.centers]
-        straight = np.asarray(self.common.distances).reshape(-1, k)
-        reach = np.maximum(straight[self.centers], np.median(straight[:, -1]))
-        apart = np.linalg.norm(y[lists] - y[self.centers][:, None], axis=2)
-        near = straight[self.centers]
-        unit = float(np.median(apart[near > 0] / near[near > 0])) if (near > 0).any() else 0.0
-        units = (apart > TORN * reach * (unit or 1.0)).mean(axis=1)
-        share = len(units) / len(self.x)
-        return Value(_TORN, float(units.mean()), standard_error(units, share), None, units, share)
+        distances = np.asarray(self.common.distances).reshape(-1, k)
+        near = distances[self.centers]
+        reach = np.maximum(near, np.median(distances[:, -1]))
+        images = np.linalg.norm(y[lists] - y[self.centers][:, None], axis=2)
+        unit = float(np.median(images[near > 0] / near[near > 0])) if (near > 0).any() else 0.0
+        return _mean(TORN, (images > TORN_STRETCH * reach * (unit or 1.0)).mean(axis=1), len(lists) / len(y))
 
 
 def prototypes(methods: Any) -> dict[str, Any]:
-    """Return the unfitted estimators that `methods` stand for, by name."""
+    """Return the unfitted estimators that `methods` names, by name."""
     import unbend
 
     if isinstance(methods, str):
@@ -360,29 +330,28 @@ def prototypes(methods: Any) -> dict[str, Any]:
 
 
 def described(models: Mapping[str, Any]) -> dict[str, str]:
-    """Return what sets each estimator apart from others, by name."""
-    told = {}
-    for name, model in models.items():
-        given = ", ".join(f"{key}={value!r}" for key, value in sorted(model.get_params().items()))
-        told[name] = f"{type(model).__name__}({given})"
-    return told
+    """Return the class and the parameters of each estimator, by name."""
+    parameters = {name: sorted(model.get_params().items()) for name, model in models.items()}
+    return {
+        name: f"{type(models[name]).__name__}({', '.join(f'{key}={value!r}' for key, value in pairs)})"
+        for name, pairs in parameters.items()
+    }
 
 
 def _pieces(graph: Neighborhoods) -> tuple[int, float]:
-    """Return into how many pieces a graph falls, and the share of points outside the largest."""
+    """Return the number of pieces of a graph, and the share of points outside the largest."""
     counts = np.bincount(graph.component_labels)
     return len(counts), float(1 - counts.max() / len(graph))
 
 
-def _summed(error: Value, overlap: Value) -> Value:
-    """Return error plus overlap in the mean over points; an error counts 1 at most, as if nothing were shown.
+def _sum(error: Value, overlap: Value) -> Value:
+    """Return the mean of error plus overlap; an error counts at most 1, as if the embedding showed nothing.
 
-    Where the common neighbourhoods have a short circuit left, the error of the truth is many times that.
+    If the common neighborhoods have a short circuit left, the error of the truth is much larger than 1.
     """
     units = np.minimum(np.asarray(error.units), 1.0) + np.asarray(overlap.units)
-    value, sure = float(units.mean()), standard_error(units, error.share)
-    return Value(SCORE, value, sure, None, units, error.share)
+    return _mean(SCORE, units, error.share)
 
 
-INTERRUPTIONS = (KeyboardInterrupt, Stopped, _core.Stopped)
-"""What ends a sweep and leaves what was found so far."""
+def _mean(measure: Measure, units: Array, share: float) -> Value:
+    return Value(measure, float(units.mean()), standard_error(units, share), None, units, share)

@@ -1,17 +1,34 @@
-"""The command `unbend`. Each command is a module, imported when it is given."""
+"""The command `unbend`: its parser, and what its exit codes say."""
 
 from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 
-from .arguments import COMMANDS, UsageError, parser
+from . import compare, demo, diagnose, embed, measure, select, transform
+from .options import Parser, UsageError, with_exit_codes
 from .words import warnings_in_one_line
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main", "parser"]
 
-OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+SUCCESS, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+COMMANDS = {
+    "embed": embed.COMMAND,
+    "transform": transform.COMMAND,
+    "measure": measure.COMMAND,
+    "compare": compare.COMPARE,
+    "report": compare.REPORT,
+    "diagnose": diagnose.COMMAND,
+    "select": select.COMMAND,
+    "demo": demo.COMMAND,
+}
+
+EPILOG = """\
+examples:
+  unbend embed roll.npy -o flat.npy
+  unbend measure roll.npy umap.npy
+"""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -20,12 +37,12 @@ def main(argv: list[str] | None = None) -> int:
     Parameters
     ----------
     argv : list of str, optional
-        The arguments; those of the process by default.
+        The arguments; by default those of the process.
 
     Returns
     -------
     int
-        The exit code: 0 done, 1 unexpected failure, 2 bad usage or bad input, 130 interrupted.
+        The exit code: 0 success, 1 unexpected failure, 2 bad usage or bad input, 130 interrupted.
 
     Examples
     --------
@@ -41,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has seen enough. The interpreter must not try again at exit.
+        # The reader of our output has closed it. Python must not try to flush again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except (UsageError, ValueError) as error:
@@ -52,17 +69,32 @@ def main(argv: list[str] | None = None) -> int:
         return _complain(f"error: {type(error).__name__}: {error}", FAILED)
 
 
+def parser() -> Parser:
+    """Return the parser of the whole command line."""
+    from .. import __version__
+
+    parser = Parser(
+        prog="unbend",
+        description="Flatten manifolds without stretching them,\nand measure how faithful any embedding is.",
+        epilog=with_exit_codes(EPILOG),
+    )
+    parser.add_argument("--version", action="version", version=f"unbend {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, command in COMMANDS.items():
+        command.add_to(commands, name)
+    return parser
+
+
 def _run(argv: list[str] | None) -> int:
     try:
         options = parser().parse_args(argv)
-    except SystemExit as done:
-        # After --help and --version.
-        return int(done.code or OK)
+    except SystemExit as done:  # --help and --version
+        return int(done.code or SUCCESS)
     if options.command is None:
         raise UsageError(f"give a command: {', '.join(COMMANDS)} (see unbend --help)")
     with warnings_in_one_line():
-        import_module(f".{options.command}", __name__).run(options)
-    return OK
+        options.run(options)
+    return SUCCESS
 
 
 def _complain(message: str, code: int) -> int:

@@ -1,68 +1,149 @@
-"""`unbend compare`: several embeddings beside each other."""
+"""`unbend compare` and `unbend report`: several embeddings of the same data, in numbers and on a page."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from .arguments import UsageError
-from .words import belonging, sampling, show
+import unbend as ub
 
-__all__ = ["embeddings", "measures", "run"]
+from ..files import check_target, read_labels, read_points, split_key
+from ..report import SUFFIXES
+from .options import COMPARED, SAMPLING, Command, UsageError
+from .words import coordinates, read_companion, sampling, show, shows_progress
+
+__all__ = ["COMPARE", "REPORT"]
+
+EMBEDDINGS: dict[str, dict[str, Any]] = {"Y": {"nargs": "+"}, "by": {"default": "r_c"}}
 
 
-def run(options: argparse.Namespace) -> None:
-    """Run the command."""
-    from ..files.tables import read_points
-    from ..judge.comparison import compare
-
+def compare(options: argparse.Namespace) -> None:
+    """Run `unbend compare`."""
     x = read_points(options.X)
-    coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
-    found = compare(
-        x,
-        embeddings(x, options),
-        measures(options),
-        options.neighbors,
-        by=options.by,
-        coordinates=coordinates,
+    found = ub.compare(x, **_shared(x, options), coordinates=coordinates(x, options))
+    show(options, found.to_dict(), [found])
+
+
+def report(options: argparse.Namespace) -> None:
+    """Run `unbend report`."""
+    check_target(options.output, force=options.force, suffixes=SUFFIXES)
+    x = read_points(options.X)
+    try:
+        page = ub.report(
+            x,
+            path=options.output,
+            **_shared(x, options),
+            labels=None if options.labels is None else read_labels(options.labels, len(x)),
+            images=None if options.image_shape is None else _images(x, options),
+            title=options.title,
+            force=options.force,
+        )
+    except ImportError as error:
+        raise UsageError(str(error)) from error
+    show(options, page.comparison.to_dict() | {"path": str(page.path)}, [page])
+
+
+def _shared(x: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters that both commands hand on."""
+    names = "all" if options.measures is None else [name.strip() for name in options.measures.split(",")]
+    return {
+        "embeddings": {name: _embedding(x, file, options) for name, file in _named(options.Y).items()},
+        "measures": names,
+        "n_neighbors": options.neighbors,
+        "by": options.by,
+        "radius": options.radius,
+        "verbose": shows_progress(options),
         **sampling(options),
-        verbose=int(sys.stderr.isatty()),
-    )
-    show(found, options)
-
-
-def embeddings(x: Any, options: argparse.Namespace) -> dict[str, Any]:
-    """Read the embeddings, by what sets their names apart: arrays, and what unbend embed --save wrote."""
-    return {name: _embedding(x, file, options) for name, file in _named(options.Y).items()}
+    }
 
 
 def _embedding(x: Any, file: str, options: argparse.Namespace) -> Any:
-    from ..estimators.models import is_model, load
+    from ..estimators.models import is_model
 
     if not is_model(file):
-        return belonging(x, file, options)
-    model = load(file)
+        return read_companion(x, file, options)
+    model = ub.load(file)
     if len(model.embedding_) != len(x):
         raise UsageError(f"{options.X} has {len(x)} rows, but the model {file} has {len(model.embedding_)}")
     return model
 
 
-def measures(options: argparse.Namespace) -> Any:
-    """Return the names of the measures that are asked for."""
-    return "all" if options.measures is None else [name.strip() for name in options.measures.split(",")]
-
-
 def _named(files: list[str]) -> dict[str, str]:
-    """Return the files by what sets them apart: the shortest names that differ."""
+    """Return the files by their names: short ones if these differ."""
     if len(set(files)) < len(files):
         raise UsageError("an embedding is given twice")
-    short = [_stem(file) for file in files]
+    short = [split_key(file, "arrays")[1] or split_key(file)[0].stem for file in files]
     return dict(zip(short if len(set(short)) == len(short) else files, files, strict=True))
 
 
-def _stem(file: str) -> str:
-    from ..files.tables import KEYED, split_key
+def _images(x: Any, options: argparse.Namespace) -> Any:
+    height, width = options.image_shape
+    if height * width != x.shape[1]:
+        raise UsageError(
+            f"--image-shape {height},{width} makes {height * width} numbers, "
+            f"but {options.X} has {x.shape[1]} columns"
+        )
+    return x.reshape(len(x), height, width)
 
-    path, name = split_key(file)
-    return name if name and path.suffix.lower() in KEYED else path.stem
+
+COMPARE = Command(
+    compare,
+    "rank several embeddings of the same data",
+    """\
+Measure several embeddings of the data X in every way, and rank them.
+
+Row i of each embedding is the image of row i of X. All embeddings are measured
+at the same points. An embedding is named after its file, without folder and
+suffix, or after its array in an .npz: file.npz:NAME. It can also be a model
+that unbend embed --save wrote.
+""",
+    f"""\
+{COMPARED}--coordinates U  true coordinates: adds the measure M_t
+{SAMPLING}""",
+    """\
+examples:
+  unbend compare roll.npy umap.npy psa.npy
+  unbend compare run.npz:X run.npz:umap run.npz:tsne --by trustworthiness
+  unbend compare big.npy a.npy b.npy --centers auto --measures procrustes,ranks
+
+Measures have the names of unbend.quality, or those of their families:
+procrustes, nieqa, ranks, geodesic, distances. --json prints one object: all
+numbers with their 95 % intervals, and the ranks by each measure.
+""",
+    EMBEDDINGS,
+)
+
+REPORT = Command(
+    report,
+    "show embeddings side by side on an HTML page",
+    """\
+Write an HTML page that shows several embeddings of the data X. It is one file
+and works without a network.
+
+The page has a verdict in words, a table of measures with 95 % intervals, and a
+plot of each embedding, colored by the error of each point, to pan, zoom and
+select in. Row i of each embedding is the image of row i of X. For a model that
+unbend embed --save wrote, both sides of a cut are shown in one color. Needs
+pip install 'unbend[report]'.
+""",
+    f"""\
+{COMPARED}-o, --output HTML  page to write
+--force  replace an existing file
+--labels FILE  a label for each point
+--image-shape H,W  rows of X are images of this shape
+--title TEXT  title of the page
+--quiet  print only errors
+{SAMPLING}""",
+    """\
+examples:
+  unbend report roll.npy umap.npy psa.npy -o report.html
+  unbend report run.npz run.npz:umap run.npz:tsne -o r.html --labels names.txt
+  unbend report faces.npz flat.npy -o faces.html --image-shape 28,20
+  unbend report scan.npy scan.unbend umap.npy -o scan.html
+
+Labels are an array in an .npy or .npz, a column of a table as cells.csv:kind,
+or a text file with one label per line. --json prints the same object as
+compare, with the path of the page.
+""",
+    EMBEDDINGS,
+)

@@ -1,73 +1,82 @@
-"""`unbend diagnose`: whether algorithms that normalise their output would collapse the data."""
+"""`unbend diagnose`: predict whether algorithms with normalized axes would collapse the data."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from .arguments import UsageError
-from .words import sized, wrapped
+import unbend as ub
 
-if TYPE_CHECKING:
-    from ..choose.price import Price
+from ..files import check_target, read_points
+from .options import JSON, Command, UsageError
+from .words import coordinates, show, sized, wrapped
 
-__all__ = ["run"]
+__all__ = ["COMMAND"]
+
+PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..choose.price import price_of_normalization
-    from ..files.tables import check_target, read_points
-
     if options.plot is not None:
-        check_target(options.plot, force=options.force, suffixes=PICTURES)
+        check_target(options.plot, force=options.force, suffixes=PLOT_SUFFIXES)
+    if options.coordinates is not None and options.dimensions is not None:
+        raise UsageError("--coordinates have their own dimensions: leave -d out")
     x = read_points(options.X)
-    found = price_of_normalization(
+    price = ub.price_of_normalization(
         x,
-        _coordinates(x, options),
+        coordinates(x, options),
         options.neighbors,
         radius=options.radius,
         n_components=2 if options.dimensions is None else options.dimensions,
         n_jobs=options.jobs,
     )
-    if options.json:
-        print(found.to_json())
-    else:
-        print("\n".join(_lines(found, x, options)))
+    show(options, price.to_dict(), _lines(price, x, options))
     if options.plot is not None:
-        _draw(found, options.plot)
+        try:
+            price.plot().savefig(options.plot, dpi=120)
+        except ImportError:
+            raise UsageError("--plot needs matplotlib: pip install 'unbend[plot]'") from None
 
 
-PICTURES = (".png", ".pdf", ".svg")
+def _lines(price: ub.Price, x: Any, options: argparse.Namespace) -> Iterator[str]:
+    head, *table = str(price).split("\n")
+    yield f"data         {sized(options.X, x.shape)}"
+    yield f"coordinates  {options.coordinates or 'found by Procrustes alignment'}, {head.partition(', ')[2]}"
+    yield from table[: 2 + len(price.verdicts)]
+    yield ""
+    for verdict in price.verdicts.values():
+        yield from wrapped(f"  {verdict.sentence}", 2)
 
 
-def _coordinates(x: Any, options: argparse.Namespace) -> Any:
-    from ..files.tables import read_points
-    from ..metrics.sampling import pair
+COMMAND = Command(
+    run,
+    "would LLE, LTSA, Laplacian eigenmaps collapse the data?",
+    """\
+Predict whether algorithms with normalized axes would collapse the data X:
+LLE, LTSA, Hessian LLE, Laplacian eigenmaps (LEM) and diffusion maps (DFM).
 
-    if options.coordinates is None:
-        return None
-    if options.dimensions is not None:
-        raise UsageError("--coordinates have their own dimensions: leave -d out")
-    names = (options.X, options.coordinates)
-    return pair(x, read_points(options.coordinates), names, narrower=False)[1]
+None of them is run. If data are longer than wide, these algorithms prefer a
+curve to the true surface. By how much depends on the neighbors and the noise.
+""",
+    f"""\
+X  data, one point per row
+--coordinates U  true coordinates (found by psa)
+-d, --dimensions D  number of coordinates to find (2)
+-k, --neighbors K  neighbors per point, itself excluded (8)
+or --radius R  use all points within this distance instead
+--plot FILE  plot coordinates, curve and prediction
+--force  replace an existing file
+{JSON}""",
+    """\
+examples:
+  unbend diagnose roll.npy
+  unbend diagnose run.npz:X --coordinates run.npz:true -k 12 --json
+  unbend diagnose roll.npy --plot price.png
 
-
-def _lines(found: Price, x: Any, options: argparse.Namespace) -> list[str]:
-    """Return what a person reads."""
-    head, *table = str(found).split("\n")
-    ratio = head.partition(", ")[2]
-    table = table[: 2 + len(found.verdicts)]
-    whence = options.coordinates or "found by Procrustes alignment"
-    lines = [f"data         {sized(options.X, x.shape)}", f"coordinates  {whence}, {ratio}", *table, ""]
-    for one in found.verdicts.values():
-        lines += wrapped(f"  {one.sentence}", 2)
-    return lines
-
-
-def _draw(found: Price, path: str) -> None:
-    try:
-        figure = found.plot()
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install 'unbend[plot]'") from None
-    figure.savefig(path, dpi=120)
+Without --coordinates they are found by Procrustes alignment, and the verdict is
+only as good as they are. --json prints one object: everything that
+unbend.price_of_normalization returns, for each algorithm.
+""",
+)

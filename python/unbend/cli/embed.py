@@ -3,255 +3,130 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
+
+import unbend as ub
 
 from ..choose.methods import NORMALIZED
-from ..judge.measures import finite
-from .arguments import UsageError
-from .words import reading, rows, sized, worst, worst_lines, wrapped
+from ..core.memory import IMPORTED
+from ..files import check_target, read_points, split_key, write_points
+from ..graph.neighbors import DEFAULT_NEIGHBORS
+from . import cells
+from .methods import METHODS, estimator, in_words, record
+from .options import JSON, OUTPUT, Command, UsageError
+from .words import entry, number_lines, show, sized, timing_lines, verdict_lines, worst
 
-if TYPE_CHECKING:
-    from ..estimators.align import ProcrustesAlignment
-    from ..estimators.base import _Estimator
-    from ..estimators.embed import GreedyProcrustes
-    from ..estimators.isomap import Isomap
-    from ..estimators.linear import PCA, RandomProjection
-    from ..estimators.scaling import ClassicalScaling
-    from ..graph.neighbors import Neighborhoods
-    from ..metrics import Faithfulness
+__all__ = ["COMMAND"]
 
-__all__ = ["run"]
+ONLY_FOR = {
+    "init": ("gp",),
+    "alignment": ("psa",),
+    "rectify": tuple(NORMALIZED),
+    "max_memory": ("gp", "psa"),
+    "points_per_cell": ("gp", "psa"),
+}
+"""Options that are refused with other methods."""
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..files.tables import check_target, read_points, write_points
-
     check_target(options.output, force=options.force)
     if options.save is not None:
-        _check_apart(options)
+        if os.path.realpath(options.output) == os.path.realpath(options.save):
+            raise UsageError(f"--output and --save are both {options.save}: give them different names")
         check_target(options.save, force=options.force, suffixes=())
-    if _wants_cells(options):
-        from .cells import run as run_in_cells
-
-        return run_in_cells(options)
-    x = read_points(options.X)
-    if options.rectify and options.method not in NORMALIZED:
-        raise UsageError(f"--rectify goes with --method {', '.join(NORMALIZED)} only, not {options.method}")
-    model = _METHODS[options.method](options).fit(x)
-    write_points(
-        options.output,
-        model.embedding_,
-        force=options.force,
-        name=f"X_{options.method}",
-        source=options.X,
-    )
+    for name, methods in ONLY_FOR.items():
+        if getattr(options, name) not in (None, False) and options.method not in methods:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} goes with --method {', '.join(methods)} only, not {options.method}")
+    x = _points(options)
+    if x is None:
+        cells.run(options)
+        return
+    model = estimator(options).fit(x)
+    array = f"X_{options.method}"
+    write_points(options.output, model.embedding_, force=options.force, name=array, source=options.X)
     if options.save is not None:
         model.save(options.save)
-    if options.json:
-        m, _ = _measured(model, x, options)
-        print(json.dumps(finite(_record(model, m, options)), allow_nan=False))
-    elif not options.quiet:
-        print("\n".join(_table(model, x, options)))
+    if options.json or not options.quiet:
+        m, graph = _measured(model, x, options)
+        show(options, _record(model, m, options), _lines(model, x, m, graph, options))
 
 
-def _wants_cells(options: argparse.Namespace) -> bool:
-    """Return whether to embed in cells: because that is asked for, or nothing else would fit."""
-    if options.max_memory is None and options.points_per_cell is None:
-        return False
-    if options.method not in ("gp", "psa"):
-        raise UsageError(
-            f"--max-memory and --points-per-cell go with --method gp, psa only, not {options.method}"
-        )
+def _points(options: argparse.Namespace) -> Any:
+    """Return the data; None if they must be embedded in cells."""
     if options.points_per_cell is not None:
-        return True
-    from ..core.memory import IMPORTED
-    from ..files.tables import read_points, split_key
-
-    file = split_key(options.X)[0]
-    if file.suffix.lower() in (".npy", ".zarr"):
+        return None
+    if options.max_memory is None:
+        return read_points(options.X)
+    if split_key(options.X)[0].suffix.lower() in (".npy", ".zarr"):
         from ..partition.sources import source_of
 
-        (n, q), size = source_of(options.X).shape, source_of(options.X).dtype.itemsize
-    else:
-        (n, q), size = read_points(options.X).shape, 8
-    needed: int = _METHODS[options.method](options).memory_estimate(n, q)
-    return bool(IMPORTED + n * q * size + needed > options.max_memory)
+        source = source_of(options.X)
+        return read_points(options.X) if _fits(source.shape, source.dtype.itemsize, options) else None
+    x = read_points(options.X)
+    return x if _fits(x.shape, 8, options) else None
 
 
-def _measured(model: _Estimator, x: Any, options: argparse.Namespace) -> tuple[Faithfulness, Neighborhoods]:
-    """Return how faithful the embedding is, and to which neighbourhoods."""
+def _fits(shape: tuple[int, int], itemsize: int, options: argparse.Namespace) -> bool:
+    n, q = shape
+    fit: int = estimator(options).memory_estimate(n, q)
+    return bool(IMPORTED + n * q * itemsize + fit <= options.max_memory)
+
+
+def _measured(model: Any, x: Any, options: argparse.Namespace) -> tuple[ub.Faithfulness, ub.Neighborhoods]:
+    """Return the faithfulness of the embedding, and the neighborhoods it was measured on."""
     if hasattr(model, "faithfulness_"):
         return model.faithfulness_, model.neighborhoods_
-    from ..graph.neighbors import DEFAULT_NEIGHBORS, neighborhoods
-    from ..metrics import faithfulness
-
     k = min(DEFAULT_NEIGHBORS, len(x) - 1) if options.neighbors is None else options.neighbors
-    graph = neighborhoods(x, k, n_jobs=options.jobs)
-    return faithfulness(x, model.embedding_, neighborhoods=graph, n_jobs=options.jobs), graph
+    graph = ub.neighborhoods(x, k, n_jobs=options.jobs)
+    return ub.faithfulness(x, model.embedding_, neighborhoods=graph, n_jobs=options.jobs), graph
 
 
-def _check_apart(options: argparse.Namespace) -> None:
-    if os.path.realpath(options.output) == os.path.realpath(options.save):
-        raise UsageError(f"--output and --save are both {options.save}: give them different names")
-
-
-def _greedy_procrustes(options: argparse.Namespace) -> GreedyProcrustes:
-    from ..estimators.embed import GreedyProcrustes
-
-    return GreedyProcrustes(n_init=options.init, **_refined(options))
-
-
-def _procrustes_alignment(options: argparse.Namespace) -> ProcrustesAlignment:
-    from ..estimators.align import ProcrustesAlignment
-
-    return ProcrustesAlignment(alignment=options.alignment, **_refined(options))
-
-
-def _isomap(options: argparse.Namespace) -> Isomap:
-    from ..estimators.isomap import Isomap
-
-    return Isomap(n_landmarks=options.landmarks, **_on_graph(options))
-
-
-def _classical_scaling(options: argparse.Namespace) -> ClassicalScaling:
-    from ..estimators.scaling import ClassicalScaling
-
-    if options.landmarks == "auto":
-        raise UsageError("--landmarks auto goes with --method isomap only: give a number")
-    return ClassicalScaling(n_landmarks=options.landmarks, random_state=options.seed, **_shared(options))
-
-
-def _pca(options: argparse.Namespace) -> PCA:
-    from ..estimators.linear import PCA
-
-    return PCA(**_shared(options))
-
-
-def _random_projection(options: argparse.Namespace) -> RandomProjection:
-    from ..estimators.linear import RandomProjection
-
-    dimensions = "auto" if options.dimensions is None else options.dimensions
-    return RandomProjection(**_shared(options) | {"n_components": dimensions, "random_state": options.seed})
-
-
-def _normalized(options: argparse.Namespace) -> Any:
-    from ..estimators import spectral
-
-    parameters = _on_graph(options) | {"rectify": options.rectify}
-    del parameters["random_state"]  # nothing is drawn
-    return getattr(spectral, NORMALIZED[options.method])(**parameters)
-
-
-def _shared(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters that all methods have."""
-    return {
-        "n_components": 2 if options.dimensions is None else options.dimensions,
-        "verbose": int(not options.quiet and sys.stderr.isatty()),
-    }
-
-
-def _on_graph(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of methods that need neighbours."""
-    return _shared(options) | {
-        "n_neighbors": options.neighbors,
-        "random_state": options.seed,
-        "n_jobs": options.jobs,
-    }
-
-
-def _refined(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of methods that find tangents and refine."""
-    return _on_graph(options) | {
-        "tangent_neighbors": options.tangent_neighbors,
-        "refine": None if options.refine == "none" else options.refine,
-        "cut": {"auto": "auto", "yes": True, "no": False}[options.cut],
-    }
-
-
-def _record(model: _Estimator, m: Faithfulness, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what --json prints."""
-    from .. import __version__
-
-    count, mean, points = worst(m)
+def _record(model: Any, m: ub.Faithfulness, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the object that --json prints."""
     return {
         **m.to_dict(),
-        "worst": {"n_points": count, "r_n": mean, "points": points},
+        "worst": worst(m),
         "x": options.X,
         "y": options.output,
         "model": options.save,
         "method": options.method,
         "n_components": model.embedding_.shape[1],
-        **_graph_record(model),
-        **model._record(),
+        **record(model),
         "seconds": model.timings_,
         "seed": options.seed,
-        "version": __version__,
+        "version": ub.__version__,
     }
 
 
-def _graph_record(model: Any) -> dict[str, Any]:
-    """Return what there is to say of neighbours, tangents and refinement, if the method has them."""
-    found: dict[str, Any] = {}
-    if hasattr(model, "n_neighbors_"):
-        found["n_neighbors"] = model.n_neighbors_
-    if hasattr(model, "tangent_neighbors_"):
-        found["tangent_neighbors"] = model.tangent_neighbors_
-    if hasattr(model, "component_labels_"):
-        found["n_connected_components"] = int(model.component_labels_.max()) + 1
-    if hasattr(model, "refinement_"):
-        found["refine"] = model.refine
-        found["refine_status"] = model.refinement_ and model.refinement_.status
-        found["n_iter"] = model.n_iter_
-    if hasattr(model, "surface_"):
-        found["n_cut_pairs"] = len(model.cut_pairs_)
-        found["n_seams"] = len(model.seams_)
-        found["orientable"], found["closed"] = model.orientable_, model.closed_
-        found["euler_characteristic"] = model.euler_characteristic_
-        found["surface"] = model.surface_
-    return found
-
-
-def _table(model: _Estimator, x: Any, options: argparse.Namespace) -> Iterator[str]:
-    """Yield the lines that a person reads."""
-    m, graph = _measured(model, x, options)
+def _lines(
+    model: Any, x: Any, m: ub.Faithfulness, graph: ub.Neighborhoods, options: argparse.Namespace
+) -> Iterator[str]:
+    """Yield the lines for people."""
+    y = model.embedding_
     yield f"data       {sized(options.X, x.shape)}"
-    yield from wrapped(f"method     {_method_in_words(model)}", 11)
-    yield f"embedding  {sized(options.output, model.embedding_.shape)}"
+    yield from entry("method", _method_in_words(model))
+    yield f"embedding  {sized(options.output, y.shape)}"
     if options.save is not None:
         yield f"model      {options.save}"
-    yield from _surface_lines(model)
+    if len(getattr(model, "cut_pairs_", ())):
+        seams = f"{len(model.seams_)} seam{'s' * (len(model.seams_) != 1)}"
+        yield from entry("cut", f"{model.surface_}; {seams}, {m.cut_share:.1%} of neighborhoods cut")
     yield ""
-    for stage, seconds in model.timings_.items():
-        yield f"  {stage:<12}  {seconds:>9.2f} s"
-    yield f"  {'together':<12}  {sum(model.timings_.values()):>9.2f} s"
+    yield from timing_lines(model.timings_)
     yield ""
-    yield from rows(m, model.embedding_.shape[1], only=("r_n", "lower_bound", "r_c", "overlap"))
+    yield from number_lines(m, y.shape[1], ("r_n", "lower_bound", "r_c", "overlap"))
     yield ""
-    yield from worst_lines(m)
-    in_words = reading(m, x, model.embedding_, graph, include_self=True, jobs=options.jobs)
-    yield from wrapped(f"  reading    {in_words}", 13)
-
-
-def _surface_lines(model: Any) -> Iterator[str]:
-    """Yield what there is to say of a cut."""
-    if len(getattr(model, "cut_pairs_", ())) == 0:
-        return
-    m, seams = model.faithfulness_, len(model.seams_)
-    words = (
-        f"{model.surface_}; {seams} seam{'s' * (seams != 1)}, through {m.cut_share:.1%} of all neighbourhoods"
-    )
-    yield from wrapped(f"cut        {words}", 11)
+    yield from verdict_lines(m, x, y, graph, include_self=True, n_jobs=options.jobs)
 
 
 def _method_in_words(model: Any) -> str:
     if not hasattr(model, "n_neighbors_"):
-        return str(model._in_words())
-    words = f"{model._in_words()}, {model.n_neighbors_} neighbours each"
+        return in_words(model)
+    words = f"{in_words(model)}, {model.n_neighbors_} neighbors each"
     if not hasattr(model, "refinement_"):
         return words
     if model.tangent_neighbors_ != model.n_neighbors_:
@@ -259,17 +134,77 @@ def _method_in_words(model: Any) -> str:
     if model.refinement_ is None:
         return words
     steps = f"{model.n_iter_:,} step{'s' * (model.n_iter_ != 1)}"
-    ended = {"converged": "", "max_iter": ", not yet converged"}.get(model.refinement_.status, ", stopped")
+    ending = {"converged": "", "max_iter": ", not yet converged"}.get(model.refinement_.status, ", stopped")
     kind = "pointwise" if model.refine == "pointwise" else "global"
-    return f"{words}; {kind} refinement, {steps}{ended}"
+    return f"{words}; {kind} refinement, {steps}{ending}"
 
 
-_METHODS: dict[str, Callable[[argparse.Namespace], Any]] = {
-    "gp": _greedy_procrustes,
-    "psa": _procrustes_alignment,
-    "isomap": _isomap,
-    "classical": _classical_scaling,
-    "pca": _pca,
-    "random": _random_projection,
-    **dict.fromkeys(NORMALIZED, _normalized),
-}
+COMMAND = Command(
+    run,
+    "lay data flat without stretching them",
+    """\
+Embed the data X: lay them flat and keep lengths as far as possible.
+
+X is an .npy, .npz, .csv, .tsv, .parquet, .h5ad or .zarr file. From an .npz the
+array X is read, or the only one, or the one you name: file.npz:NAME. From an
+.h5ad it is X_pca, or file.h5ad:NAME. If a table has text columns, list the
+numeric ones: data.csv:height,width. The suffix of the output decides what is
+written: any of these but .zarr. If both files are .h5ad, the new one is a copy
+with the embedding added as X_psa (after the method), or as file.h5ad:NAME.
+""",
+    f"""\
+X  data, one point per row
+{OUTPUT}-d, --dimensions D  dimension of the embedding (2)
+-k, --neighbors K  neighbors per point, itself excluded (12)
+--method METHOD  algorithm, see below (psa)
+--cut {{auto,yes,no}}  psa, gp: cut closed surfaces open (auto: if the embedding would overlap)
+--tangent-neighbors N  psa, gp: find tangents from N neighbors (chosen by the noise)
+--refine {{auto,global,pointwise,none}}  psa, gp: refinement of the embedding (auto)
+--alignment {{tree,spectral,projection,anneal,auto}}  psa: how tangents are aligned (tree)
+--init N  gp: number of starts; the best is kept (4)
+--landmarks N  isomap, classical: N landmarks, or auto (all)
+--rectify  lle to dfm: undo the normalization of axes
+--seed S  seed of random choices (0)
+--save MODEL  save the model for unbend transform
+--max-memory SIZE  psa, gp: memory limit, as 4G; see below
+--points-per-cell N  psa, gp: embed in cells of about N points
+{JSON}""",
+    """\
+methods:
+  psa        Procrustes subspaces alignment (Goldberg & Ritov 2009): aligns all
+             neighborhoods at once; more accurate than gp under strong noise
+  gp         greedy Procrustes, of the same paper: adds one neighborhood after
+             the other; needs less memory than psa
+  isomap     geodesic distances (Tenenbaum et al. 2000); use --landmarks auto
+             beyond 20,000 points
+  classical  classical scaling of Euclidean distances
+  pca        principal components
+  random     random projection (Johnson & Lindenstrauss 1984), by default to as
+             many dimensions as keep all distances within 10 %
+  lle, mlle, ltsa, hlle, lem, dfm
+             for comparison, with normalized axes: locally linear embedding,
+             modified LLE, local tangent space alignment, Hessian LLE, Laplacian
+             eigenmaps, diffusion maps; --rectify restores the proportions of
+             the data where possible
+
+examples:
+  unbend embed roll.npy -o flat.npy
+  unbend embed huge.npy -o flat.npy --max-memory 4G
+  unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
+  unbend embed scan.npz:points -o flat.npy --cut yes
+  unbend embed roll.npy -o flat.npy --save roll.unbend --json
+  unbend embed cells.h5ad:X_pca -o cells-flat.h5ad
+
+--max-memory: data that need more are embedded in cells, which works from .npy
+or .zarr files to an .npy. Finished cells are kept in OUTPUT.parts; run the same
+command again to continue after a crash.
+
+--json prints one object: the result of unbend.faithfulness, as in measure, the
+seconds of each stage ("seconds"), and how the refinement ended.
+""",
+    {
+        "method": {"choices": METHODS, "default": "psa"},
+        "cut": {"default": "auto"},
+        "refine": {"default": "auto"},
+    },
+)

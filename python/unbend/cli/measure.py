@@ -3,74 +3,50 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..core.jsonable import finite
-from .arguments import UsageError
-from .words import belonging, reading, rows, sampling, show, sized, worst, worst_lines, wrapped
+import unbend as ub
 
-if TYPE_CHECKING:
-    from ..graph.neighbors import Neighborhoods
-    from ..judge.quality import Quality
-    from ..metrics import Faithfulness
+from ..core.progress import Progress
+from ..files import read_points
+from ..metrics.sampling import pair
+from . import words
+from .options import SAMPLING, Command, UsageError
+from .words import entry
 
-__all__ = ["run"]
+__all__ = ["COMMAND"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..core.progress import Progress
-    from ..files.tables import read_points
-    from ..graph.neighbors import neighborhoods
-    from ..metrics import faithfulness
-
     x, y = read_points(options.X), read_points(options.Y)
     _check_pair(x, y, options)
-    watch = Progress(sys.stderr.isatty())
-    if options.all:
-        if options.without_self:
-            raise UsageError("--all has no --without-self")
-        with watch.stage("measures"):
-            found = _quality(x, y, options)
-        show(found, options)
-        return
-    if options.coordinates is not None:
+    if options.all and options.without_self:
+        raise UsageError("--all has no --without-self")
+    if options.coordinates is not None and not options.all:
         raise UsageError("--coordinates is for --all")
-    with watch.stage("neighbours"):
-        graph = neighborhoods(x, options.neighbors, radius=options.radius, n_jobs=options.jobs)
+    progress, sizes = Progress(words.shows_progress(options)), {"radius": options.radius}
+    if options.all:
+        truth = words.coordinates(x, options)
+        with progress.stage("measures"):
+            found = ub.quality(
+                x, y, n_neighbors=options.neighbors, coordinates=truth, **sizes, **words.sampling(options)
+            )
+        words.show(options, found.to_dict(), [found])
+        return
+    with progress.stage("neighbours"):
+        graph = ub.neighborhoods(x, options.neighbors, **sizes, n_jobs=options.jobs)
     if graph.sizes.max() == 0:
         raise ValueError(f"no point has a neighbour within radius = {options.radius}")
-    with watch.stage("measures"):
-        m = faithfulness(
-            x,
-            y,
-            neighborhoods=graph,
-            include_self=not options.without_self,
-            n_centers=options.centers,
-            half_width=options.half_width,
-            random_state=options.seed,
-            n_jobs=options.jobs,
+    with progress.stage("measures"):
+        m = ub.faithfulness(
+            x, y, neighborhoods=graph, include_self=not options.without_self, **words.sampling(options)
         )
-    if options.json:
-        print(json.dumps(finite(_record(m, options, graph)), allow_nan=False))
-    else:
-        print("\n".join(_table(m, options, graph, x, y)))
-
-
-def _quality(x: Any, y: Any, options: argparse.Namespace) -> Quality:
-    from ..judge.quality import quality
-
-    coordinates = None if options.coordinates is None else belonging(x, options.coordinates, options)
-    return quality(x, y, n_neighbors=options.neighbors, coordinates=coordinates, **sampling(options))
+    words.show(options, _record(m, options, graph), _lines(m, options, graph, x, y))
 
 
 def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:
-    """Say in the words of the command line what cannot be compared."""
-    from ..metrics.sampling import pair
-
     pair(x, y, (options.X, options.Y), narrower=False)
     if y.shape[1] > x.shape[1]:
         raise ValueError(
@@ -79,15 +55,12 @@ def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:
         )
 
 
-def _record(m: Faithfulness, options: argparse.Namespace, graph: Neighborhoods) -> dict[str, Any]:
-    """Return what --json prints."""
-    from .. import __version__
-
-    count, mean, points = worst(m)
+def _record(m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods) -> dict[str, Any]:
+    """Return the object that --json prints."""
     return {
         **m.to_dict(),
         "interval": {name: m.interval(name) for name in m.standard_error},
-        "worst": {"n_points": count, "r_n": mean, "points": points},
+        "worst": words.worst(m),
         "x": options.X,
         "y": options.Y,
         "n_neighbors": graph.n_neighbors,
@@ -95,42 +68,68 @@ def _record(m: Faithfulness, options: argparse.Namespace, graph: Neighborhoods) 
         "n_alone": int((graph.sizes == 0).sum()),
         "include_self": not options.without_self,
         "seed": options.seed,
-        "version": __version__,
+        "version": ub.__version__,
     }
 
 
-def _table(
-    m: Faithfulness,
-    options: argparse.Namespace,
-    graph: Neighborhoods,
-    x: Any,
-    y: Any,
+def _lines(
+    m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods, x: Any, y: Any
 ) -> Iterator[str]:
-    """Yield the lines that a person reads."""
-    yield f"data       {sized(options.X, x.shape)}"
-    yield f"embedding  {sized(options.Y, y.shape)}"
-    yield from wrapped(f"measured   {_neighborhoods_in_words(m, options, graph)}", 11)
+    """Yield the lines for people."""
+    yield f"data       {words.sized(options.X, x.shape)}"
+    yield f"embedding  {words.sized(options.Y, y.shape)}"
+    yield from entry("measured", _neighborhoods_in_words(m, options, graph))
     yield ""
-    yield from rows(m, y.shape[1])
+    yield from words.number_lines(m, y.shape[1])
     yield ""
     if m.n_degenerate:
-        yield from wrapped(
-            f"  left out   {m.n_degenerate:,} neighbourhoods: their points coincide, their images do not", 13
-        )
+        text = f"{m.n_degenerate:,} neighborhoods whose points coincide while their images do not"
+        yield from entry("  left out", text)
     alone = int((graph.sizes == 0).sum())
     if alone:
-        yield from wrapped(f"  alone      {alone:,} points without any neighbour, which count as perfect", 13)
-    yield from worst_lines(m)
-    in_words = reading(m, x, y, graph, include_self=not options.without_self, jobs=options.jobs)
-    yield from wrapped(f"  reading    {in_words}", 13)
+        yield from entry("  alone", f"{alone:,} points without neighbors, which count as perfect")
+    yield from words.verdict_lines(m, x, y, graph, include_self=not options.without_self, n_jobs=options.jobs)
 
 
-def _neighborhoods_in_words(m: Faithfulness, options: argparse.Namespace, graph: Neighborhoods) -> str:
-    which = f"{m.n_centers:,} neighbourhoods"
+def _neighborhoods_in_words(m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods) -> str:
+    which = f"{m.n_centers:,} neighborhoods"
     if m.n_centers < m.n_points:
-        which += f" drawn from {m.n_points:,} (seed {options.seed})"
+        which = f"random sample of {which}, of {m.n_points:,} (seed {options.seed})"
     own = "without the point itself" if options.without_self else "and the point itself"
     if options.radius is None:
-        return f"{which}, {graph.n_neighbors} neighbours each {own}"
+        return f"{which}, {graph.n_neighbors} neighbors each {own}"
     sizes = graph.sizes
-    return f"{which}, all within {options.radius:g} ({sizes.min():,} to {sizes.max():,} neighbours) {own}"
+    return f"{which}, radius {options.radius:g} ({sizes.min():,} to {sizes.max():,} neighbors) {own}"
+
+
+COMMAND = Command(
+    run,
+    "judge an embedding from any tool",
+    """\
+Measure how faithfully the embedding Y shows the neighborhoods of the data X.
+
+Row i of Y is the image of row i of X. Both can be .npy, .npz, .csv, .tsv,
+.parquet, .h5ad or .zarr files. From an .npz the array X is read, or the only
+one, or the one you name: file.npz:NAME, cells.h5ad:X_umap. If a table has text
+columns, list the numeric ones: data.csv:height,width.
+""",
+    f"""\
+X  data, one point per row
+Y  embedding, rows in the same order
+--all  all measures, as in unbend.quality
+--coordinates U  true coordinates: with --all, adds the measure M_t
+--without-self  neighborhoods without their own point
+{SAMPLING}""",
+    """\
+examples:
+  unbend measure roll.npy umap.npy
+  unbend measure run.npz:X run.npz:umap -k 20 --json
+  unbend measure big.npy tsne.npy --centers 10000 --seed 7
+  unbend measure roll.npy umap.npy --all
+
+--json prints one object: the means and counts of unbend.faithfulness under
+their names there, with the 95 % intervals of the means, the worst 1 % of the
+points, and n_alone, the number of points without neighbors. Numbers that are
+not finite are null. With --all it is the result of unbend.quality.
+""",
+)

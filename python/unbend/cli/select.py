@@ -1,26 +1,24 @@
-"""`unbend select`: number of neighbours, dimension and method, chosen by what comes out."""
+"""`unbend select`: choose neighbors, dimension and method by the results."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 
-from .arguments import UsageError
-from .words import show
+import unbend as ub
 
-__all__ = ["run"]
+from ..files import check_target, read_points, write_points
+from .options import JSON, Command, UsageError
+from .words import show, shows_progress
+
+__all__ = ["COMMAND", "sizes"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from ..choose.selection import select
-    from ..files.tables import check_target, read_points, write_points
-
     if options.output is not None:
         check_target(options.output, force=options.force)
-    x = read_points(options.X)
-    found = select(
-        x,
+    selection = ub.select(
+        read_points(options.X),
         sizes(options.neighbors, "--neighbors"),
         sizes(options.dimensions, "--dimensions"),
         [name.strip() for name in options.methods.split(",")],
@@ -29,23 +27,23 @@ def run(options: argparse.Namespace) -> None:
         n_centers=options.centers,
         random_state=options.seed,
         n_jobs=options.jobs,
-        verbose=int(sys.stderr.isatty()),
+        verbose=shows_progress(options),
     )
     if options.output is not None:
-        write_points(options.output, found.embedding, force=options.force)
-    show(found, options)
+        write_points(options.output, selection.embedding, force=options.force)
+    show(options, selection.to_dict(), [selection])
     if not options.json and options.output is None:
-        best = found.best
+        best = selection.best
         print(
             f"\nunbend embed {options.X} -o Y.npy --method {best.method} -k {best.n_neighbors} "
             f"-d {best.n_components} --seed {options.seed}"
         )
-    if not found.complete:
-        raise KeyboardInterrupt  # what there is was shown: the exit code says that it is not all
+    if not selection.complete:
+        raise KeyboardInterrupt  # the exit code says that results are incomplete
 
 
 def sizes(text: str | None, name: str) -> list[int] | None:
-    """Return the numbers that 6:24:2 (both ends belong to it), 6,8,12 or 6 stand for."""
+    """Return the numbers of a list: 6:24:2 (both ends included), 6,8,12 or 6."""
     if text is None:
         return None
     try:
@@ -60,3 +58,50 @@ def _span(part: str) -> range:
     if len(rest) > 2 or step < 1 or last < first:
         raise ValueError(part)
     return range(first, last + 1, step)
+
+
+COMMAND = Command(
+    run,
+    "choose neighbors, dimension and method",
+    """\
+Choose the number of neighbors, the dimension and the method for the data X.
+
+Candidates are embedded and measured on the same neighborhoods. The choice is
+the most faithful one that does not put distant points side by side. Candidates
+that can no longer be chosen are skipped, unless you give --exhaustive. The
+result also states the dimension of the data, which numbers of neighbors are too
+small (the graph falls apart) and which are too large (short circuits).
+""",
+    f"""\
+X  data, one point per row
+-k, --neighbors K  numbers of neighbors (6:24:2)
+-d, --dimensions D  dimensions (that of the data)
+--methods NAMES  methods, separated by commas (gp,psa)
+--exhaustive  embed every candidate
+--by {{r_n,r_n_scaled,r_c}}  measure to minimize (r_n)
+--centers N  measure at N random points (2000)
+-o, --output Y  file for the chosen embedding
+--force  replace an existing file
+--seed S  seed of random samples (0)
+{JSON}""",
+    """\
+examples:
+  unbend select roll.npy
+  unbend select cells.csv -k 6:30:2 -d 1:4 --methods gp,psa -o flat.csv
+  unbend select roll.npy -k 8,12,16 --json
+
+6:30:2 means 6, 8, ..., 30, both ends included. Methods are gp, psa, isomap, and
+lle, mlle, ltsa, hlle, lem, dfm, which are rectified. Ctrl-C ends the search and
+prints the results so far, with exit code 130. --json prints one object: all
+embeddings with their numbers, the neighborhoods, the dimension, the rule and
+its choice.
+""",
+    {
+        "neighbors": {"type": str},
+        "dimensions": {"type": str},
+        "methods": {"default": "gp,psa"},
+        "by": {"default": "r_n"},
+        "centers": {"type": int, "default": 2000},
+        "output": {"required": False},
+    },
+)

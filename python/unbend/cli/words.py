@@ -1,53 +1,59 @@
-"""What several commands say in the same words."""
+"""Input, options and lines of output that several commands share."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ..graph.neighbors import Neighborhoods
-    from ..metrics import Faithfulness
+import numpy as np
 
-__all__ = [
-    "belonging",
-    "reading",
-    "rows",
-    "sampling",
-    "show",
-    "sized",
-    "warnings_in_one_line",
-    "worst",
-    "worst_lines",
-    "wrapped",
-]
+import unbend as ub
+
+from ..core.jsonable import finite
+from ..files import read_points
+from ..judge.verdict import gather, read
+from ..metrics import nieqa_local
+from ..metrics.sampling import pair
 
 WIDTH = 79
+"""Number of characters of the longest line that is printed."""
+
+NUMBERS = {
+    "r_n": ("R_N", "error relative to size; 0 is perfect"),
+    "lower_bound": ("lower bound", "the least R_N possible in {d} dimension{s}"),
+    "r_n_scaled": ("R_N rescaled", "R_N at the best scale; 0 is perfect"),
+    "scale": ("best scale", "of the whole embedding; 1 is perfect"),
+    "r_c": ("R_C", "error of shape only; 0 is perfect"),
+    "r": ("R", "squared error in units of X; 0 is perfect"),
+    "r_pca": ("R_PCA", "R compared with local PCA; 0 is perfect"),
+    "overlap": ("overlap", "distant points side by side; 0 is perfect"),
+}
+"""Symbol and meaning of each number, in the order of the table."""
 
 
-def show(result: Any, options: argparse.Namespace) -> None:
-    """Print a table, or all that it holds as JSON."""
-    print(result.to_json() if options.json else result)
+# Input and options ------------------------------------------------------------------------------------------
 
 
-def belonging(x: Any, file: str, options: argparse.Namespace) -> Any:
-    """Read what belongs to the data row for row, and say which file does not."""
-    from ..files.tables import read_points
-    from ..metrics.sampling import pair
-
+def read_companion(x: Any, file: str, options: argparse.Namespace) -> Any:
+    """Read a file that must have one row for each row of the data."""
     return pair(x, read_points(file), (options.X, file), narrower=False)[1]
 
 
+def coordinates(x: Any, options: argparse.Namespace) -> Any:
+    """Read the true coordinates, if there are any."""
+    return None if options.coordinates is None else read_companion(x, options.coordinates, options)
+
+
 def sampling(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what all that measures takes of the options, but the number of neighbours."""
+    """Return the parameters of measures, without the neighborhoods."""
     return {
-        "radius": options.radius,
         "n_centers": options.centers,
         "half_width": options.half_width,
         "random_state": options.seed,
@@ -55,89 +61,89 @@ def sampling(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def worst(m: Faithfulness, share: float = 0.01, listed: int = 5) -> tuple[int, float, list[int]]:
-    """Return how many points the worst 1 % are, their mean R_N, and the first few of them."""
-    import numpy as np
-
-    r_n = m.per_point["r_n"]
-    measured = np.flatnonzero(np.isfinite(r_n))
-    if len(measured) == 0:
-        return 0, math.nan, []
-    order = measured[np.argsort(-r_n[measured], kind="stable")][: math.ceil(share * len(measured))]
-    return len(order), float(r_n[order].mean()), [int(point) for point in m.centers[order[:listed]]]
+def shows_progress(options: argparse.Namespace) -> int:
+    """Return 1 if somebody watches the command on a terminal and wants to see its progress."""
+    return int(sys.stderr.isatty() and not getattr(options, "quiet", False))
 
 
-def sized(name: str, shape: tuple[int, int]) -> str:
-    """Say what a file holds."""
-    return f"{name}: {shape[0]:,} points in {shape[1]:,} dimension{'s' * (shape[1] != 1)}"
+# Output -----------------------------------------------------------------------------------------------------
 
 
-def rows(m: Faithfulness, d: int, only: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield one line for each number, or some: its name, value, interval if there is one, and meaning."""
-    sampled = m.n_centers < m.n_points
-    yield f"  {'':<12}  {'value':>9}" + (f"  {'+- (95 %)':>9}" if sampled else "") + "  meaning"
-    for name, field, meaning in (
-        ("R_N", "r_n", "error relative to size; 0 is perfect"),
-        ("lower bound", "lower_bound", f"the least R_N possible in {d} dimension{'s' * (d != 1)}"),
-        ("R_N rescaled", "r_n_scaled", "R_N after the best scale; 0 is perfect"),
-        ("best scale", "scale", "of the whole embedding; 1 is perfect"),
-        ("R_C", "r_c", "error in shape alone; 0 is perfect"),
-        ("R", "r", "squared error in units of X; 0 is perfect"),
-        ("R_PCA", "r_pca", "R against local PCA; 0 is perfect"),
-        ("overlap", "overlap", "distant points side by side; 0 is perfect"),
-    ):
-        if only and field not in only:
-            continue
-        yield f"  {name:<12}  {getattr(m, field):>9.4g}{_margin(m, field) if sampled else ''}  {meaning}"
+def show(options: argparse.Namespace, record: dict[str, Any], lines: Iterable[object]) -> None:
+    """Print a record as JSON, or lines for people, or nothing."""
+    if options.json:
+        print(json.dumps(finite(record), allow_nan=False))
+    elif not getattr(options, "quiet", False):
+        print(*lines, sep="\n")
 
 
-def _margin(m: Faithfulness, field: str) -> str:
-    """Return half the width of the 95 % interval in its column."""
-    if field not in m.standard_error:
-        return f"  {'':>9}"
-    return f"  {m.interval(field)[1] - getattr(m, field):>9.2g}"
-
-
-def worst_lines(m: Faithfulness) -> Iterator[str]:
-    """Yield the lines about the worst 1 % of the points."""
-    count, mean, points = worst(m)
-    if count == 0:
-        return
-    first = ", ".join(map(str, points))
-    many = f"{count:,} points, mean R_N {mean:.3g}; worst {first}"
-    one = f"point {first}, R_N {mean:.3g}"
-    yield from wrapped(f"  worst 1 %  {one if count == 1 else many}", 13)
-
-
-def reading(m: Faithfulness, x: Any, y: Any, graph: Neighborhoods, *, include_self: bool, jobs: int) -> str:
-    """Say what the numbers together mean."""
-    from ..judge.verdict import gather, read
-    from ..metrics import nieqa_local
-
-    drawn: Any = m.centers if m.n_centers < m.n_points else None
-    m_l = nieqa_local(x, y, neighborhoods=graph, include_self=include_self, n_centers=drawn, n_jobs=jobs)
-    sentence = read(gather(m, float(m_l))).sentence
-    count, mean, _ = worst(m)
-    if count * mean > 0.5 * m.r_n * (m.n_centers - m.n_degenerate):
-        return sentence + " The worst 1 % of the points make up most of R_N."
-    return sentence
+def entry(head: str, text: str) -> list[str]:
+    """Return a head and a text beside it; further lines of the text begin below its first."""
+    indent = 13 if head.startswith(" ") else 11
+    return wrapped(f"{head:<{indent}}{text}", indent)
 
 
 def wrapped(text: str, indent: int) -> list[str]:
-    """Break a line; the next ones are indented."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        subsequent_indent=" " * indent,
-        drop_whitespace=True,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    """Break a line, and indent all lines but the first."""
+    rest = " " * indent
+    return textwrap.wrap(text, WIDTH, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
+
+
+def sized(name: str, shape: tuple[int, int]) -> str:
+    """Return a name with the number of points and dimensions."""
+    return f"{name}: {shape[0]:,} points in {shape[1]:,} dimension{'s' * (shape[1] != 1)}"
+
+
+def timing_lines(timings: dict[str, float]) -> Iterator[str]:
+    """Yield the seconds of each stage, and their sum."""
+    for stage, seconds in (timings | {"total": sum(timings.values())}).items():
+        yield f"  {stage:<12}  {seconds:>9.2f} s"
+
+
+def number_lines(m: Any, d: int, fields: Iterable[str] = tuple(NUMBERS), heads: bool = True) -> Iterator[str]:
+    """Yield one line for each number: symbol, value, margin if it is that of a sample, and meaning."""
+    is_sample = getattr(m, "n_centers", m.n_points) < m.n_points
+    if heads:
+        yield f"  {'':<12}  {'value':>9}" + f"  {'+- (95 %)':>9}" * is_sample + "  meaning"
+    for field in fields:
+        symbol, meaning = NUMBERS[field]
+        value = getattr(m, field)
+        margin = f"{m.interval(field)[1] - value:.2g}" if is_sample and field in m.standard_error else ""
+        explained = meaning.format(d=d, s="s" * (d != 1))
+        yield f"  {symbol:<12}  {value:>9.4g}" + f"  {margin:>9}" * is_sample + f"  {explained}"
+
+
+def worst(m: ub.Faithfulness, share: float = 0.01, listed: int = 5) -> dict[str, Any]:
+    """Return the number of the worst 1 % of the points, their mean R_N, and the first of them."""
+    r_n = m.per_point["r_n"]
+    measured = np.flatnonzero(np.isfinite(r_n))
+    if len(measured) == 0:
+        return {"n_points": 0, "r_n": math.nan, "points": []}
+    order = measured[np.argsort(-r_n[measured], kind="stable")][: math.ceil(share * len(measured))]
+    points = m.centers[order[:listed]].tolist()
+    return {"n_points": len(order), "r_n": float(r_n[order].mean()), "points": points}
+
+
+def verdict_lines(
+    m: ub.Faithfulness, x: Any, y: Any, graph: ub.Neighborhoods, **options: Any
+) -> Iterator[str]:
+    """Yield the lines with the worst 1 % of the points, and with what the numbers mean together."""
+    part = worst(m)
+    count, r_n, points = part["n_points"], part["r_n"], ", ".join(map(str, part["points"]))
+    if count:
+        many = f"{count:,} points, mean R_N {r_n:.3g}; worst {points}"
+        yield from entry("  worst 1 %", f"point {points}, R_N {r_n:.3g}" if count == 1 else many)
+    centers: Any = m.centers if m.n_centers < m.n_points else None
+    m_l = nieqa_local(x, y, neighborhoods=graph, n_centers=centers, **options)
+    sentence = read(gather(m, float(m_l))).sentence
+    if count * r_n > 0.5 * m.r_n * (m.n_centers - m.n_degenerate):
+        sentence += " The worst 1 % of the points make up most of R_N."
+    yield from entry("  verdict", sentence)
 
 
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
-    """Print what the library warns of as the command prints errors."""
+    """Print warnings of the library in one line, as errors are."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_, **__: print(

@@ -10,47 +10,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
-
 MOST_THREADS = 256
 
-# The core refuses what is larger: sums of squares could overflow.
 LARGEST = 1e150
+"""The largest magnitude accepted, as in the core: sums of squares of larger entries could overflow."""
 
-# Points that are converted are held in memory up to this size, beyond it in a file that is mapped; they are
-# read in blocks of the other size.
 IN_MEMORY = 2**31
+"""Converted points are held in memory up to this number of bytes; larger ones in a file that is mapped."""
+
 BLOCK_BYTES = 2**25
+"""Points are converted and checked in blocks of this size."""
 
 Matrix = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
 
 def as_points(array: Any, name: str = "X") -> Matrix:
-    """Return `array` as a two-dimensional float array, one point a row.
+    """Return `array` as a two-dimensional float array, one point per row; `name` is its name in errors.
 
-    float32 and float64 stay what they are, with any strides, memory-mapped or read-only. Integers and
-    halves of at most 16 bits become float32, which holds them exactly; everything else numeric becomes
-    float64. What is chunked, as arrays of Zarr and HDF5 are, is read in blocks. Where more than 2 GiB are
-    converted or read, they are held in a temporary file, mapped into memory, that vanishes with them.
-
-    Parameters
-    ----------
-    array : array-like of shape (n, q)
-        NumPy array, nested sequence or data frame.
-    name : str
-        What to call it in errors.
-
-    Returns
-    -------
-    ndarray of shape (n, q)
-        float32 or float64.
-
-    Raises
-    ------
-    ValueError
-        If it is not two-dimensional or not numeric.
-    TypeError
-        If it is sparse.
+    float32 and float64 stay what they are, with any strides, memory-mapped or read-only. Integers and halves of
+    at most 16 bits become float32, which holds them exactly; all other numbers become float64. Chunked arrays,
+    as those of Zarr and HDF5, are read in blocks. More than 2 GiB of converted numbers are held in a temporary
+    file, mapped into memory, that vanishes with them.
     """
     if hasattr(array, "toarray") and hasattr(array, "nnz"):
         raise TypeError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
@@ -68,11 +48,12 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     array = np.asarray(array)
     if not array.dtype.isnative or not array.flags.aligned:
         array = array.astype(array.dtype.newbyteorder("="))
-    return array if _core.is_matrix(array) else np.ascontiguousarray(array)
+    whole_steps = all(stride % array.itemsize == 0 for stride in array.strides)
+    return array if whole_steps else np.ascontiguousarray(array)
 
 
 def read_in_blocks(array: Any, name: str = "X") -> Any:
-    """Return what is chunked or holds small numbers as `as_points` does, and all else as it is."""
+    """Return chunked arrays and those of small numbers as `as_points` does, and all others as they are."""
     small = isinstance(array, np.ndarray) and array.ndim == 2 and 0 not in array.shape
     if small and array.dtype.kind in "fiub" and array.dtype.itemsize <= 2:
         return as_points(array, name)
@@ -120,19 +101,33 @@ def _as_array(array: Any, name: str) -> npt.NDArray[Any]:
 
 
 def check_entries(points: Matrix, name: str) -> None:
-    """Refuse what the core would refuse, but by its own name, and before any work."""
+    """Refuse points that the core would refuse, by their own name, and before any work."""
     if 0 in points.shape:
         raise ValueError(f"{name} is empty: it has shape {points.shape}")
-    if max(-float(points.min()), float(points.max())) <= LARGEST:  # false for NaN
-        return
-    row, column = np.argwhere(~(np.abs(points.astype(np.float64)) <= LARGEST))[0]
-    value, place = float(points[row, column]), f"at row {row}, column {column}"
-    said = "NaN" if np.isnan(value) else repr(value).replace("e+", "e")
-    if np.isfinite(value):
-        reason = "squared distances overflow above 1e150, rescale the data"
-    else:
-        reason = "every entry must be finite"
-    raise ValueError(f"{name} holds {said} {place}: {reason}")
+    check_finite(points, name)
+
+
+def check_finite(points: Matrix, name: str = "X") -> None:
+    """Refuse points with entries that are not finite or too large, in the words of the core.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_finite(np.array([[0.0, 1.0], [2.0, np.nan]]))
+    Traceback (most recent call last):
+    ValueError: X holds NaN at row 1, column 1: every entry must be finite
+    """
+    rows = max(1, BLOCK_BYTES // max(1, points[:1].nbytes))
+    for start in range(0, len(points), rows):
+        block = points[start : start + rows]
+        if max(-float(block.min()), float(block.max())) <= LARGEST:  # false for NaN
+            continue
+        row, column = np.argwhere(~(np.abs(block.astype(np.float64)) <= LARGEST))[0]
+        value, place = float(block[row, column]), f"at row {start + row}, column {column}"
+        said = "NaN" if np.isnan(value) else repr(value).replace("e+", "e")
+        overflow = "squared distances overflow above 1e150, rescale the data"
+        reason = overflow if np.isfinite(value) else "every entry must be finite"
+        raise ValueError(f"{name} holds {said} {place}: {reason}")
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -156,36 +151,3 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
     if value > sys.maxsize:
         raise ValueError(f"{name} = {value} is too many: at most {sys.maxsize} can be counted")
     return int(value)
-
-
-LARGEST = 1e150
-"""The largest magnitude accepted, as in the core: sums of squares of larger entries could overflow."""
-
-CHECKED_AT_ONCE = 2**20
-
-
-def check_finite(x: Matrix, name: str = "X") -> None:
-    """Refuse points that are not finite, in the words of the core, where the core does not look at them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_finite(np.array([[0.0, 1.0], [2.0, np.nan]]))
-    Traceback (most recent call last):
-    ValueError: X holds NaN at row 1, column 1: every entry must be finite
-    """
-    rows = max(1, CHECKED_AT_ONCE // x.shape[1])
-    for start in range(0, len(x), rows):
-        block = x[start : start + rows]
-        fine = np.abs(block) <= np.float64(LARGEST)  # false for NaN
-        if not fine.all():
-            row, column = np.argwhere(~fine)[0]
-            _refuse(float(block[row, column]), f"{name} holds", f"at row {start + row}, column {column}")
-
-
-def _refuse(value: float, holds: str, where: str) -> None:
-    if np.isfinite(value):
-        limit = f"squared distances overflow above {LARGEST:.0e}, rescale the data"
-        raise ValueError(f"{holds} {value:e} {where}: {limit}")
-    said = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
-    raise ValueError(f"{holds} {said} {where}: every entry must be finite")

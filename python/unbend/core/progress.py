@@ -15,20 +15,20 @@ from .. import _core
 __all__ = ["Callback", "Stopped", "Progress"]
 
 Callback = Callable[[str, int, int, "float | None"], object]
-"""What ``callback=`` takes: stage, done, total, best value so far. Returning True asks to stop."""
+"""Takes stage, done, total and the best value so far; returns True to stop."""
 
 EMBEDDED = ("refine", "faithfulness")
-"""The stages that begin with an embedding at hand: stopping them loses nothing."""
+"""The stages that begin with an embedding: stopping them loses nothing."""
 
 CORE_NAMES = {"neighbors": "neighbours"}
-"""What the core calls a stage, and what we call it."""
+"""Stages by their name in the core."""
 
 OPEN_ENDED = ("refine",)
-"""The stages that end when no more can be gained: their share and their end are not known before."""
+"""The stages that end when nothing more can be gained, so that their share is not known before."""
 
 REWRITE_SECONDS = 0.1
 ESTIMATE_SECONDS, ESTIMATE_SHARE = 0.5, 0.02
-"""Before a stage has run for so long and got so far, nothing is said about its end."""
+"""The time left is shown once a stage has run for this long and got this far."""
 
 
 class Stopped(_core.Stopped):
@@ -47,24 +47,11 @@ class Stopped(_core.Stopped):
 
 
 class Progress:
-    """Watches a computation that runs in stages: shows it, lets it be stopped, and takes its times.
+    """Shows the stages of a computation, lets a callback stop it, and takes the seconds of each (`timings`).
 
-    Parameters
-    ----------
-    verbose : int or bool, default 0
-        Whether to show a line for each stage.
-    callback : callable, optional
-        Is told ``(stage, done, total, best)`` when a stage begins, about every 20 ms, and when it ends.
-        Once it has returned True, every later question is answered by True as well.
-    stream : text file, optional
-        Where lines go; standard error by default.
-
-    Attributes
-    ----------
-    timings : dict of float
-        The seconds that each stage took.
-    best : float or None
-        The best value of the objective so far.
+    The callback is called with ``(stage, done, total, best)`` when a stage begins, about every 20 ms, and when it
+    ends; `best` is the best value of the objective so far. Once it has returned True, every later report is
+    answered by True as well. Lines go to `stream`, by default standard error.
 
     Examples
     --------
@@ -90,15 +77,10 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[None]:
-        """Run one stage. With `total`, the callback is told when it begins and when it ends.
+        """Run one stage. With `total`, the callback is called when it begins and when it ends.
 
-        A stage within itself is one stage. The core may report another stage's name on its way: the
-        time goes to that one until it reports the first again.
-
-        Raises
-        ------
-        Stopped
-            If the callback wants to stop and there is no embedding yet.
+        A stage within itself is one stage. If the core reports another stage's name, the time counts for that
+        one until it reports the first again.
         """
         if self._stage == name:
             yield
@@ -121,16 +103,13 @@ class Progress:
             self._leave(finished)
 
     def progress(self, stage: str, done: int, total: int) -> bool:
-        """Take a report of the core, and say whether it shall stop."""
+        """Take a report of the core, and return whether to stop."""
         stage = CORE_NAMES.get(stage, stage)
         self._turn_to(stage)
         return self.report(stage, done, total)
 
     def report(self, stage: str, done: int, total: int, best: float | None = None) -> bool:
-        """Take a report with the best value so far, and say whether to stop.
-
-        Measuring is short and always brought to its end, so that what was embedded is also measured.
-        """
+        """Take a report with the best value so far, and return whether to stop; measuring always ends."""
         self._done, self._total = done, total
         if best is not None:
             self.best = float(best)
@@ -163,8 +142,9 @@ class Progress:
             self._lines.close(name, seconds, share, self._value(name))
         self._stage = None
 
-    def _value(self, stage: str) -> float | None:
-        return self.best if stage in ("greedy", "refine") else None
+    def _value(self, stage: str) -> str:
+        shown = self.best is not None and stage in ("greedy", "refine")
+        return f", best {self.best:.3g}" if shown else ""
 
     def _stopped(self) -> Stopped:
         where = f"at {self._done:,} of {self._total:,}"
@@ -180,7 +160,7 @@ class _Lines:
         self._shown = 0.0
         self._width = 0
 
-    def show(self, stage: str, done: int, total: int, seconds: float, best: float | None) -> None:
+    def show(self, stage: str, done: int, total: int, seconds: float, best: str) -> None:
         now = time.perf_counter()
         if not self._rewrites or now - self._shown < REWRITE_SECONDS:
             return
@@ -188,14 +168,14 @@ class _Lines:
         if stage in OPEN_ENDED:
             share, left = "", f", step {done + 1} of at most {total}"
         else:
-            share, left = _percent(_share(done, total)), _left(done, total, seconds)
-        self._write(f"  {stage:<14}{share:>5}{_seconds(seconds):>10}{left}{_in_words(best)}", end="")
+            share, left = f"{int(100 * _share(done, total))} %", _left(done, total, seconds)
+        self._write(f"  {stage:<14}{share:>5}{_seconds(seconds):>10}{left}{best}", end="")
 
-    def close(self, stage: str, seconds: float, share: float | None, best: float | None) -> None:
+    def close(self, stage: str, seconds: float, share: float | None, best: str) -> None:
         """Show how a stage ended: in how many seconds, or, cut short, at which share."""
-        reached = "" if share is None or stage in OPEN_ENDED else _percent(share)
+        reached = "" if share is None or stage in OPEN_ENDED else f"{int(100 * share)} %"
         text = f"  {stage:<14}{reached:>5}{_seconds(seconds):>10}"
-        self._write(text + ("" if share is None else ", cut short") + _in_words(best), end="\n")
+        self._write(text + ("" if share is None else ", cut short") + best, end="\n")
         self._shown = 0.0
 
     def _write(self, text: str, end: str) -> None:
@@ -222,21 +202,12 @@ def _share(done: int, total: int) -> float:
     return min(1.0, done / total) if total > 0 else 0.0
 
 
-def _percent(share: float) -> str:
-    # Rounded down: 100 % is said when all is done.
-    return f"{int(100 * share)} %"
-
-
 def _left(done: int, total: int, seconds: float) -> str:
     share = _share(done, total)
     if seconds < ESTIMATE_SECONDS or not ESTIMATE_SHARE <= share < 1:
         return ""
     left = max(1, round(seconds * (1 - share) / share))
     return f", about {f'{left} s' if left < 60 else _seconds(left)} left"
-
-
-def _in_words(best: float | None) -> str:
-    return "" if best is None else f", best {best:.3g}"
 
 
 def _seconds(seconds: float) -> str:

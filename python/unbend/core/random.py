@@ -15,18 +15,10 @@ _SEEDS = 2**64
 
 
 def seed_from(random_state: RandomState) -> int:
-    """Turn ``random_state`` into the one number that the core is seeded with.
+    """Return the seed of the core, from 0 to 2**64 - 1, that ``random_state`` stands for.
 
-    Parameters
-    ----------
-    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-        None takes fresh entropy. An int from 0 to 2**64 - 1 is the seed itself. A generator is drawn from
-        once, so that the next call gets another seed.
-
-    Returns
-    -------
-    int
-        From 0 to 2**64 - 1.
+    None takes fresh entropy. An int is the seed itself. A generator is drawn from once, so that the next call
+    gets another seed.
     """
     if random_state is None:
         return secrets.randbits(64)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,9 +12,12 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..core import memory
 from ..core.arrays import Matrix, as_count, as_points, read_in_blocks
-from ..core.progress import Callback
+from ..core.parameters import checked, documented
+from ..core.progress import Progress
+from . import archive
+from .tables.attributes import ATTRIBUTES
+from .tables.parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,39 +25,60 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Placed = tuple[Array, Array]
 """Points, and the error of each."""
-Self = TypeVar("Self", bound="_Estimator")
+Self = TypeVar("Self", bound="Estimator")
 
 
-class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What every estimator shares, whether it needs neighbours or not.
-
-    One derived from it fits in `_fit`, between the lines of `_all_or_nothing`; places points in `_place`,
-    finds them again in `_find`, and says in `_estimate` what a fit holds in memory.
-    """
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What every estimator shares, whether it needs neighbors or not."""
 
     ROWS: ClassVar[tuple[str, ...]] = ("embedding_",)
-    """What is learnt of each point: as many rows as there are points."""
+    """Attributes with one row per point."""
 
-    # Parameters, set by the constructor of each algorithm.
-    n_components: Any
-    verbose: int
-    callback: Callback | None
-    max_memory: float | None
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
+        """Embed the data.
 
-    # What a fit learns.
-    embedding_: Array
-    timings_: dict[str, float]
-    n_features_in_: int
+        A fit that fails, or is stopped or interrupted, leaves the estimator unchanged.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, q)
+            Input data, one point per row.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, an entry is not finite, or there are too few points.
+        MemoryError
+            If the fit needs more memory than `max_memory`; this is checked before the fit starts.
+        Stopped
+            If `callback` stops the fit before there is an embedding.
+        """
+        return self._fitted(X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Embed the data, and return the embedding, of shape (n, d). The parameters are those of `fit`."""
+        embedding: Array = self.fit(X).embedding_
+        return embedding
 
     def transform(self, X: Any, return_error: bool = False) -> Any:
         """Place points in the embedding.
+
+        Estimators on a graph carry each point by the motion that fits its neighbors among the fitted points to
+        their images, and place the fitted points exactly where the fit placed them. The others apply their map.
 
         Parameters
         ----------
         X : array-like of shape (m, q)
             Points.
         return_error : bool, default False
-            Whether to return as well how far off each is.
+            Whether to return the error of each point as well: the root mean square distance of its neighbors
+            from where the motion takes them, or as the class says. 0 is perfect.
 
         Returns
         -------
@@ -66,14 +89,14 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return (placed, errors) if return_error else placed
 
     def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
-        """Find the points of the data space that belong to points of the embedding.
+        """Find the points of the data space that belong to points of the embedding: `transform` reversed.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
             Points of the embedding.
         return_error : bool, default False
-            Whether to return as well how far off each is.
+            Whether to return the error of each point as well.
 
         Returns
         -------
@@ -95,60 +118,44 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n, q : int
             Number of points and their dimension.
         dtype : dtype, default float64
-            Of the data.
+            Type of the data.
 
         Returns
         -------
         int
-
-        Examples
-        --------
-        >>> import unbend as ub
-        >>> ub.GreedyProcrustes().memory_estimate(1_000_000, 3) < 1.5e9
-        True
         """
-        n, q = as_count(n, "n"), as_count(q, "q")
-        return self._estimate(n, q, np.dtype(dtype).itemsize).peak()
+        self._check()
+        return self._estimate(as_count(n, "n"), as_count(q, "q"), np.dtype(dtype).itemsize)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted estimator to one file, from which :func:`unbend.load` makes it again.
+        """Write the fitted estimator to one file, which :func:`unbend.load` reads.
 
         The file is a zip archive of ``.npy`` arrays and a ``model.json``: nothing in it is run when it is
-        loaded, and other tools can read it. Functions and generators cannot be kept that way: a
-        `callback`, and a `random_state` that is no number, are saved as None. An older file is replaced,
-        in one step.
+        loaded, and other tools can read it. A `callback`, and a `random_state` that is a generator, cannot be
+        saved and become None. An existing file is replaced, in one step.
 
         Parameters
         ----------
         path : str or path-like
-            Where it shall be. The folder must exist.
+            Path of the file. Its folder must exist.
 
         Returns
         -------
         Path
-            Where it is.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import unbend as ub
-        >>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
-        >>> model = ub.GreedyProcrustes(random_state=0).fit(X)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = model.save(pathlib.Path(folder, "roll.unbend"))
-        ...     bool((ub.load(path).embedding_ == model.embedding_).all())
-        True
+            Path of the file.
         """
-        from .models import save
-
         check_is_fitted(self)
-        return save(self, path)
+        return archive.save(self, path)
 
-    # What an estimator does itself --------------------------------------------------------------------
+    # An algorithm defines or extends these -------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        """Refuse what makes no sense whatever the data are."""
-        as_count(self.n_components, "n_components")
+    def _fit(self, X: Any, progress: Progress, **known: Any) -> None:
+        """Fit the data, and set all attributes but `timings_`."""
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        """Raise a ValueError if a parameter is out of range, or two do not go together."""
+        checked(self)
 
     def _place(self, x: Matrix) -> Placed:
         """Return the images of points, and the error of each."""
@@ -158,61 +165,55 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the points that have such images, and the error of each."""
         raise NotImplementedError
 
-    def _estimate(self, n: int, q: int, itemsize: int) -> memory.Stages:
-        """Return what a fit with these parameters holds in memory."""
+    def _estimate(self, n: int, q: int, itemsize: int) -> int:
+        """Return the bytes that a fit with these parameters needs at most."""
         raise NotImplementedError
-
-    def _in_words(self) -> str:
-        """Return what the algorithm is called, for people."""
-        raise NotImplementedError
-
-    def _error_in_words(self, inverse: bool) -> str:
-        """Return what errors of `transform`, or of its inverse, are errors of."""
-        return "of the neighbours of a point, in units of the data"
-
-    def _record(self) -> dict[str, Any]:
-        """Return what the algorithm has to say of its result, ready for JSON."""
-        return {}
 
     def _check_shapes(self) -> None:
-        """Refuse what was learnt, if its parts do not belong together."""
+        """Raise a ValueError if attributes that were read from a file do not belong together."""
         lengths = {name: len(getattr(self, name)) for name in self.ROWS}
         if len(set(lengths.values())) != 1:
             said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise ValueError(f"its parts differ in length: {said}")
 
-    # Fit ------------------------------------------------------------------------------------------------
+    # Fit -----------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Take back what was learnt if something fails, Ctrl-C included."""
+    def _keep(self, given: dict[str, Any]) -> None:
+        """Store the parameters that the constructor was given, unchanged."""
+        for name in given.keys() - {"self", "__class__"}:
+            setattr(self, name, given[name])
+
+    def _fitted(self: Self, X: Any, **known: Any) -> Self:
+        """Return the estimator fitted; restore what it had learned before if the fit fails, as by Ctrl-C."""
         before = dict(self.__dict__)
         try:
-            yield
+            self._check()
+            progress = Progress(self.verbose, self.callback)
+            self._fit(X, progress, **known)
+            self.timings_ = progress.timings
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        return self
 
     def _validated(self, X: Any, reset: bool, finite: bool = False) -> Matrix:
-        """Return `X` as scikit-learn wants it checked; NaN is looked for later, to say where it is."""
+        """Return `X` checked as scikit-learn requires; NaN is looked for later, to say where it is."""
         if issparse(X) and X.shape[0] == X.shape[1]:
             raise TypeError(
-                f"X is a sparse matrix of shape {X.shape}: if it is a graph of neighbours, data are needed "
+                f"X is a sparse matrix of shape {X.shape}: if it is a graph of neighbors, data are needed "
                 "as well, as in fit(X, neighborhoods=Neighborhoods.from_graph(graph)), or in a pipeline "
                 "WithNeighbors; if it holds the points, pass a dense array"
             )
-        least = 2 if reset else 1
-        return as_points(
-            validate_data(
-                self,
-                read_in_blocks(X),
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=finite,
-                ensure_min_samples=least,
-            )
+        x = validate_data(
+            self,
+            read_in_blocks(X),
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=finite,
+            ensure_min_samples=2 if reset else 1,
         )
+        return as_points(x)
 
     # scikit-learn ---------------------------------------------------------------------------------------
 
@@ -224,8 +225,17 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return hasattr(self, "embedding_")
 
 
-def check_choice(value: object, name: str, choices: tuple[object, ...]) -> None:
-    """Refuse what is none of the choices."""
-    if value not in choices:
-        known = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} = {value!r} is unknown: use one of {known}")
+Kind = TypeVar("Kind", bound=type[Estimator])
+
+ESTIMATORS: dict[str, type[Estimator]] = {}
+"""All estimators that were imported, by the name of their class."""
+
+
+def estimator(attributes: Sequence[str], scopes: Sequence[str] = ()) -> Callable[[Kind], Kind]:
+    """Return a decorator that registers an estimator and completes its docstring from the tables."""
+
+    def decorate(kind: Kind) -> Kind:
+        ESTIMATORS[kind.__name__] = kind
+        return documented(PARAMETERS, ATTRIBUTES, scopes=scopes, attributes=attributes)(kind)
+
+    return decorate

@@ -1,4 +1,4 @@
-"""Neighbours found by any transformer of a pipeline, together with the data they are neighbours of."""
+"""Neighbors found by any transformer of a pipeline, together with the data they are neighbors of."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ __all__ = ["WithNeighbors"]
 class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """An embedding on a graph that a transformer finds: scikit-learn's, pynndescent's or another.
 
-    In a pipeline, ``KNeighborsTransformer`` hands on a sparse matrix of distances in the place of the data,
-    which are lost. But tangents are directions in the space of the data, and R_N compares shapes there:
-    without the data there is nothing to embed or to measure by. So graph and data have to go together. Here
-    the transformer is fitted to the data for its graph, and the embedding to both.
+    In a pipeline, ``KNeighborsTransformer`` hands on a sparse matrix of distances in the place of the data. But
+    an embedding needs the data as well: tangents are directions in their space, and R_N compares shapes there.
+    Here the transformer is fitted to the data for its graph, and the embedding to both.
 
     Parameters
     ----------
@@ -31,7 +30,7 @@ class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     embedding : estimator, optional
         An estimator of this package whose `fit` takes `neighborhoods`. By default ``ProcrustesAlignment()``.
     memory : str or object of joblib.Memory, optional
-        Where graphs are kept, so that another `embedding` of the same data need not search again.
+        Cache for graphs, so that another `embedding` of the same data need not search again.
 
     Attributes
     ----------
@@ -60,20 +59,8 @@ class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.memory = memory
 
     def fit(self, X: Any, y: Any = None) -> WithNeighbors:
-        """Find the neighbours, then the embedding.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, q)
-            The data.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        from .align import ProcrustesAlignment
+        """Find the neighbors of the data, of shape (n, q), then the embedding; `y` is ignored."""
+        from .procrustes import ProcrustesAlignment
 
         finder = _finder(X) if self.neighbors is None else self.neighbors
         model = ProcrustesAlignment() if self.embedding is None else self.embedding
@@ -83,43 +70,23 @@ class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> npt.NDArray[np.float64]:
-        """Embed the data and return their embedding.
-
-        Parameters
-        ----------
-        X, y
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-        """
+        """Embed the data, and return the embedding, of shape (n, d)."""
         return self.fit(X).embedding_  # type: ignore[no-any-return]
 
     def transform(self, X: Any) -> Any:
-        """Place points in the embedding, as the `transform` of its estimator does.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, q)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-        """
+        """Place points, of shape (m, q), in the embedding, as the `transform` of its estimator does."""
         check_is_fitted(self)
         return np.asarray(self.embedding_model_.transform(X))
 
     @property
     def n_features_in_(self) -> int:
-        """How many features the data had."""
+        """Number of columns of the data."""
         check_is_fitted(self)
         return int(self.embedding_model_.n_features_in_)
 
     @property
     def feature_names_in_(self) -> Any:
-        """What the features of the data were called."""
+        """Names of the columns of the data."""
         check_is_fitted(self)
         return self.embedding_model_.feature_names_in_
 
@@ -132,7 +99,7 @@ class WithNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 
 def _finder(X: Any) -> KNeighborsTransformer:
-    """Return what finds as many neighbours as estimators take by default."""
+    """Return a search for as many neighbors as estimators take by default."""
     return KNeighborsTransformer(n_neighbors=max(1, min(DEFAULT_NEIGHBORS, _num_samples(X) - 1)))
 
 

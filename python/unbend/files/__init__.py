@@ -1,5 +1,17 @@
 """Tables and labels in files: .npy, .npz, .csv, .parquet, .h5ad and Zarr."""
 
-from .tables import FileError, check_target, read_labels, read_points, write_points
+from .atomic import write_atomically
+from .errors import FileError
+from .labels import read_labels
+from .tables import check_target, open_points, read_points, split_key, write_points
 
-__all__ = ["FileError", "check_target", "read_labels", "read_points", "write_points"]
+__all__ = [
+    "FileError",
+    "check_target",
+    "open_points",
+    "read_labels",
+    "read_points",
+    "split_key",
+    "write_atomically",
+    "write_points",
+]

@@ -1,57 +1,64 @@
 """Cutting what cannot lie flat: lay it down from a root, find what is torn, fit the sheet, and look again.
 
-The loops over points are in the core, `embed/cut`; here is what ties them together. A round finds the best
-frames of the sheet, solves eq. 11 on it, and judges from the picture which neighbours are torn, those that
-were torn before included: so a cut heals where it is not needed and grows where the sheet is strained.
+The loops over points are in the core, `embed/cut`. A round finds the best frames of the sheet, solves eq. 11 on
+it, and judges from the embedding which neighbors are torn, those that were torn before included: so a cut heals
+where it is not needed and grows where the sheet is strained.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import Matrix, as_points
-from ..graph.neighbors import Neighborhoods
+from ..core.progress import Progress
+from ..metrics import Faithfulness
+from ..metrics.overlap import OVERLAPPING
 from .assembly import solve
+from .problem import Array, Flags, Problem
 
-__all__ = ["Seam"]
+__all__ = ["MAX_RELAYOUTS", "MIN_TORN", "CutPolicy", "Cutter", "NotFlatWarning", "Seam", "Sheet", "Surface"]
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Pairs = npt.NDArray[np.uint32]
+TORN_WHEN_LAID, TORN_WHEN_FITTED = 2.5, 2.0
+"""Ratios of two neighbors' distance in the embedding to that in the data, or to the usual distance of neighbors,
+above which the pair is torn: where points were laid down, and where the sheet was fitted."""
 
-LAID_APART, HELD_APART = 2.5, 2.0
-"""A pair is torn if it is so many times as far apart in the picture as in the data, or as neighbours usually
-are: first where points were laid down, then where the sheet was fitted."""
+MIN_TORN = 8
+"""A cut or a seam has at least so many torn points or pairs; fewer are a gap between points, unless they are far
+apart."""
 
-FEWEST = 8
-"""So many torn points or pairs make a cut or a seam; fewer are a gap between points, unless they are farther
-apart than `GAP` times what is torn."""
-GAP = 4.0
+FAR_TORN = 4.0
+"""A tear of few points counts if they are so many times farther apart than what is torn."""
 
-ROUNDS, SETTLED, GAINED = 20, 0.01, 0.02
-"""Rounds end after so many, or when fewer than this share of what is torn changed, and the objective fell by
-a lesser share."""
+MAX_ROUNDS, SETTLED_SHARE, SMALL_GAIN = 20, 0.01, 0.02
+"""Rounds end after so many, or when a smaller share of the torn pairs changed and the objective fell by a smaller
+share."""
 
-RELAYOUTS = 4
-"""How often what lies on other parts of the picture is taken up and laid down anew."""
+MAX_RELAYOUTS = 4
+"""Maximum number of times that overlapping parts of the embedding are laid out again."""
 
-CLOSING = 5
+CLOSING_ROUNDS = 5
 """Rounds in which a cut that may not be needed is drawn together."""
 
-SOLVE_STEPS, SOLVE_REDUCTION = 30, 1e-2
-"""How far eq. 11 is solved in each round."""
+ROUND_CG_STEPS, ROUND_REDUCTION = 30, 1e-2
+"""Steps of conjugate gradients in each round, and the reduction of the residual at which they end."""
 
-SEEN = 24
-"""Among how many nearest neighbours seams are looked for: those farther off tell nothing more, and many torn
-pairs near each other take long."""
+SEAM_NEIGHBORS = 24
+"""Seams are looked for among so many nearest neighbors; more tell nothing and take long."""
+
+SUSPICIOUS_RATIO, NEGLIGIBLE_ERROR = 2.0, 1e-3
+"""R_N above this multiple of its bound, and by more than the second number, is a reason to look at the overlap."""
+
+FLAT_RATIO, MAX_TORN_SHARE = 1.5, 0.25
+"""A cut that is not needed to undo an overlap must bring R_N below this multiple of its bound, and touch at most
+this share of the neighborhoods."""
+
+MAX_DIM_KEPT_APART = 3
+"""Up to this dimension, parts of the data that are laid down are kept off each other."""
 
 NAMES = {
     (True, True, 2): "a sphere",
@@ -64,6 +71,24 @@ NAMES = {
     (False, False, 0): "a Moebius strip",
 }
 """Closed, orientable, Euler characteristic."""
+
+
+class NotFlatWarning(UserWarning):
+    """The data cannot be laid flat without a cut or a fold, and the embedding shows it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, unbend as ub
+    >>> t, s = np.random.default_rng(0).uniform(-1, 1, size=(2, 2000))
+    >>> r = 1 + s / 3 * np.cos(t * np.pi / 2)
+    >>> moebius = np.c_[r * np.cos(t * np.pi), r * np.sin(t * np.pi), s / 3 * np.sin(t * np.pi / 2)]
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     psa = ub.ProcrustesAlignment(cut=False).fit(moebius)
+    >>> psa.orientable_, found[0].category is ub.NotFlatWarning
+    (False, True)
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +106,7 @@ class Seam:
     ends : bool
         Whether the cut ends within the sheet, so that one can go round its end.
     n_pairs : int
-        How many neighbours it parts.
+        Number of pairs of neighbors that it parts.
 
     Examples
     --------
@@ -101,16 +126,7 @@ class Seam:
 
 @dataclass(frozen=True)
 class Surface:
-    """What kind of surface the data lie on, as far as it can be told.
-
-    Attributes
-    ----------
-    d : int
-        Its dimension.
-    closed, orientable : bool or None
-        Whether it has no rim, and whether it has two sides.
-    euler : int or None
-        Its Euler characteristic.
+    """The kind of surface that the data lie on, as far as it can be told.
 
     Examples
     --------
@@ -118,10 +134,10 @@ class Surface:
     'closed, non-orientable, Euler characteristic 0: looks like a Klein bottle'
     """
 
-    d: int
-    closed: bool | None
-    orientable: bool | None
-    euler: int | None
+    d: int  # Its dimension.
+    closed: bool | None  # Whether it has no boundary.
+    orientable: bool | None  # Whether it has two sides.
+    euler: int | None  # Its Euler characteristic.
 
     @classmethod
     def told(cls, d: int, orientable: bool | None, shape: tuple[int, int] | None) -> Surface:
@@ -150,199 +166,113 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """Data that were cut and laid flat.
+class CutPolicy:
+    """Whether to look for a cut, and whether to keep the cut that was found."""
 
-    Attributes
-    ----------
-    embedding : ndarray of shape (n, d)
-        The picture.
-    torn : ndarray of bool
-        For every neighbour of every point whether the cut parts them.
-    """
+    wanted: Literal["auto"] | bool  # The parameter `cut` of the estimator.
+    one_sided: bool = False  # Whether the surface is known to have one side only.
+
+    def allows(self, n_components: int) -> bool:
+        """Return whether a cut is allowed at all in so many dimensions."""
+        return self.wanted is True or (self.wanted == "auto" and n_components <= MAX_DIM_KEPT_APART)
+
+    def folded(self, m: Faithfulness) -> bool:
+        """Return whether an embedding lies on itself, as far as its measures show it."""
+        return self.one_sided or (is_suspicious(m) and m.overlap > OVERLAPPING)
+
+    def needs(self, m: Faithfulness) -> bool:
+        """Return whether a cut is needed whatever it brings."""
+        return self.wanted is True or self.folded(m)
+
+    def keeps(self, before: Faithfulness, after: Faithfulness, needed: bool) -> bool:
+        """Return whether a cut does what it is for: to undo an overlap, or to make flat what was bent."""
+        if self.wanted is True:
+            return True
+        if needed:
+            return after.r_n < before.r_n or after.overlap < before.overlap
+        return after.r_n <= FLAT_RATIO * after.lower_bound + 1e-4 and after.cut_share <= MAX_TORN_SHARE
+
+
+def is_suspicious(m: Faithfulness) -> bool:
+    """Return whether R_N is so far above its bound that the overlap must be looked at."""
+    return m.r_n > SUSPICIOUS_RATIO * m.lower_bound + NEGLIGIBLE_ERROR
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Data that were laid flat: coordinates, and for every neighbor of every point whether a cut parts the two."""
 
     embedding: Array = field(repr=False)
     torn: Flags = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Sheets:
-    """What data can be laid flat to, cut where they must be.
+class Cutter:
+    """Lays the data of a problem flat, cut where they must be."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (n, q)
-        The data.
-    graph : dict
-        Their neighbourhoods.
-    tangents : _core.Alignment
-        Made of both.
-    d : int
-        Dimension of the embedding.
-    objective : {"R_N", "R"}
-        What the rounds make small.
-    n_jobs : int
-        Number of threads, 0 for all.
-    report : callable
-        Is told which round it is, of how many; ends the computation by raising.
-    """
+    problem: Problem
+    tangents: _core.Tangents = field(repr=False)
+    progress: Progress = field(repr=False)
 
-    x: Matrix = field(repr=False)
-    graph: Any = field(repr=False)
-    tangents: _core.Alignment = field(repr=False)
-    d: int
-    objective: str
-    n_jobs: int
-    report: Callable[[int, int], None] = field(repr=False)
-
-    @cached_property
-    def spacing(self) -> float:
-        """The median distance to the farthest neighbour."""
-        return _core.spacing(self.x, self.graph, self.n_jobs)
-
-    def unrolled(self) -> Opened:
+    def unrolled(self) -> Sheet:
         """Lay the data down along shortest paths, and let the sheet settle."""
-        flat, _, _ = _core.unroll(self.tangents, self.x, self.graph, LAID_APART)
-        return self.settled(flat.reshape(-1, self.d))
+        flat, _, _ = self.tangents.unroll(TORN_WHEN_LAID)
+        return self.settled(self._shaped(flat))
 
-    def settled(self, y: Array) -> Opened:
+    def settled(self, y: Array) -> Sheet:
         """Fit the sheet and judge what is torn in turn, until both stay."""
-        torn, last = self._judged(y, LAID_APART), math.inf
-        for step in range(ROUNDS):
+        torn, last = self._judged(y, TORN_WHEN_LAID), math.inf
+        for step in range(MAX_ROUNDS):
             if not torn.any():
                 break
-            self.report(step, ROUNDS)
-            y, value = self._fitted(sheet(self.graph, torn), y)
-            before, torn = torn, self._judged(y, HELD_APART)
+            self._report(step, MAX_ROUNDS)
+            y, value = self._fitted(self.problem.core.sheet(torn), y)
+            before, torn = torn, self._judged(y, TORN_WHEN_FITTED)
             changed = np.count_nonzero(before != torn)
-            if changed <= SETTLED * np.count_nonzero(torn) and value > (1 - GAINED) * last:
+            if changed <= SETTLED_SHARE * np.count_nonzero(torn) and value > (1 - SMALL_GAIN) * last:
                 break
             last = value
-        return Opened(y, torn)
+        return Sheet(y, torn)
 
     def closed(self, y: Array) -> Array:
-        """Return a picture drawn together again: that of all neighbourhoods, beginning with a cut one."""
-        for step in range(CLOSING):
-            self.report(step, CLOSING)
-            y, _ = self._fitted(self.graph, y)
+        """Return a cut embedding drawn together again: the one that fits all neighborhoods."""
+        for step in range(CLOSING_ROUNDS):
+            self._report(step, CLOSING_ROUNDS)
+            y, _ = self._fitted(self.problem.core, y)
         return y
 
-    def relaid(self, opened: Opened) -> tuple[Array, int]:
-        """Return the picture with what lies on other parts laid down anew, and how many points did."""
-        flat = opened.embedding.ravel()
-        laid, taken = _core.relayout(self.tangents, self.x, self.graph, flat, self._turns(opened))
-        return laid.reshape(-1, self.d), taken
+    def relaid(self, sheet: Sheet) -> tuple[Array, int]:
+        """Return the embedding with its overlapping parts laid out again, and the number of their points."""
+        laid, taken = self.tangents.relayout(sheet.embedding.ravel(), self._rotations(sheet))
+        return self._shaped(laid), taken
 
-    def seams(self, opened: Opened) -> list[Seam]:
+    def seams(self, sheet: Sheet) -> list[Seam]:
         """Return the seams of a cut, the longest first."""
-        flat, least = opened.embedding.ravel(), 1 if self.d == 1 else FEWEST
-        graph, torn = _nearer(self.graph, opened.torn)
-        found = _core.seams(self.tangents, self.x, graph, torn, flat, self._turns(opened), least)
+        flat, rotations = sheet.embedding.ravel(), self._rotations(sheet)
+        found = self.tangents.seams(sheet.torn, flat, rotations, self._min_torn, SEAM_NEIGHBORS)
         return [Seam(**seam) for seam in found]
 
+    @property
+    def _min_torn(self) -> int:
+        return 1 if self.problem.n_components == 1 else MIN_TORN
+
+    def _report(self, step: int, steps: int) -> None:
+        if self.progress.report("cut", step, steps):
+            raise _core.Stopped
+
+    def _shaped(self, flat: Array) -> Array:
+        return flat.reshape(-1, self.problem.n_components)
+
     def _judged(self, y: Array, tau: float) -> Flags:
-        """Return what a picture tears."""
-        torn = _core.torn(self.x, y, self.graph, self.spacing, tau, self.n_jobs)
-        return _core.mend(y, self.graph, torn, 1 if self.d == 1 else FEWEST, GAP * tau * self.spacing)
+        """Return what an embedding tears."""
+        return self.problem.core.torn(y, tau, self._min_torn, FAR_TORN)
 
-    def _turns(self, opened: Opened) -> Array:
-        """Return the best frames of the picture on its sheet."""
-        kept = sheet(self.graph, opened.torn)
-        return self.tangents.frames_of(self.x, kept, opened.embedding.ravel())
+    def _rotations(self, sheet: Sheet) -> Array:
+        """Return the best frames of the embedding on its sheet."""
+        return self.tangents.frames_of(sheet.embedding.ravel(), sheet.torn)
 
-    def _fitted(self, graph: Any, y: Array) -> tuple[Array, float]:
+    def _fitted(self, core: _core.Problem, y: Array) -> tuple[Array, float]:
         """Return the embedding that fits the best frames of `y`, and the objective at `y`."""
-        core = _core.Refiner(self.x, graph, self.d, self.objective, self.n_jobs)
-        sides, value = core.frames(self.x, graph, y)
-        multigrid = core.multigrid(graph)
-        solution = solve(
-            core,
-            graph,
-            sides,
-            y.ravel(),
-            d=self.d,
-            tol=1e-8,
-            reduction=SOLVE_REDUCTION,
-            max_iter=SOLVE_STEPS,
-            preconditioner=lambda v: multigrid.cycle(v, self.d),
-        )
-        return solution.embedding.reshape(-1, self.d), value
-
-
-def sheet(graph: Any, torn: Flags) -> Any:
-    """Return the neighbourhoods without their torn members."""
-    indptr, indices = _core.restricted(graph, torn)
-    return {"found_here": True, "n_neighbors": None, "indptr": indptr, "indices": indices}
-
-
-def _nearer(graph: Any, torn: Flags) -> tuple[Any, Flags]:
-    """Return the nearest of all neighbours, and which of them are torn."""
-    k = graph["n_neighbors"]
-    if k is None or k <= SEEN:
-        return graph, torn
-    nearest = np.ascontiguousarray(graph["indices"].reshape(-1, k)[:, :SEEN]).ravel()
-    return {**graph, "n_neighbors": SEEN, "indices": nearest}, torn.reshape(-1, k)[:, :SEEN].ravel()
-
-
-def pairs_of(neighborhoods: Neighborhoods, torn: Flags) -> Pairs:
-    """Return the torn pairs, each once, the lower index first."""
-    places = np.flatnonzero(torn)
-    ends = np.stack([_owners(neighborhoods, places), neighborhoods.indices.ravel()[places]], axis=1)
-    return np.unique(np.sort(ends, axis=1), axis=0).astype(np.uint32)
-
-
-def _owners(neighborhoods: Neighborhoods, places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Return whose neighbours are at these places."""
-    k = neighborhoods.n_neighbors
-    if k is not None:
-        return places // k
-    begins = np.asarray(neighborhoods.indptr)
-    return np.asarray(np.searchsorted(begins, places, side="right") - 1, dtype=np.intp)
-
-
-def as_pairs(cut: Any, n: int) -> Pairs:
-    """Return the pairs that a caller gives as a cut, checked."""
-    pairs = np.asarray(cut)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(
-            f"cut must be pairs of points, got an array of shape {pairs.shape} and {pairs.dtype}"
-        )
-    if pairs.size and not 0 <= int(pairs.min()) <= int(pairs.max()) < n:
-        raise ValueError(f"cut holds points from {pairs.min()} to {pairs.max()}, but there are {n}")
-    return np.ascontiguousarray(pairs, dtype=np.uint32)
-
-
-def without(neighborhoods: Neighborhoods, pairs: Pairs) -> tuple[Neighborhoods, Flags]:
-    """Return the neighbourhoods on the sheet that these pairs leave, and what is torn."""
-    torn = _core.marked(neighborhoods._graph, pairs.ravel())
-    indptr, indices = _core.restricted(neighborhoods._graph, torn)
-    return Neighborhoods(indices, indptr=indptr, _found_here=True), torn
-
-
-def share_of(neighborhoods: Neighborhoods, torn: Flags) -> float:
-    """Return the share of neighbourhoods that lost a member."""
-    owners = _owners(neighborhoods, np.flatnonzero(torn))
-    return len(np.unique(owners)) / len(neighborhoods)
-
-
-def length_of(neighborhoods: Neighborhoods, torn: Flags, d: int) -> float:
-    """Return the length of the cut (area, for a body), in units of the (d - 1)-dimensional size of the data.
-
-    By Crofton's formula: of segments of mean length l that lie anywhere in a volume V, the share that
-    crosses a cut of size S is c l S / V, where c is the mean of the cosine between a segment and a normal.
-    Neighbourhoods are taken for balls of k points in a volume of n, and l for the mean distance in them.
-    """
-    n, k = len(neighborhoods), len(torn) / len(neighborhoods)
-    ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
-    cosine = math.gamma(d / 2) / (math.sqrt(math.pi) * math.gamma((d + 1) / 2))
-    share = np.count_nonzero(torn) / max(1, len(torn))
-    return float(share * (n * ball / k) ** (1 / d) * (d + 1) / (d * cosine))
-
-
-def same_side(source: Matrix, target: Matrix, lists: npt.NDArray[np.uint32], spacing: float) -> Flags:
-    """Return which of the listed points of `source` have images near that of the first: no cut is between."""
-    apart = [
-        np.linalg.norm(points[lists] - points[lists[:, :1]], axis=2)
-        for points in map(as_points, (source, target))
-    ]
-    return np.asarray(apart[1] <= LAID_APART * np.maximum(apart[0], spacing))
+        right_hand_side, value = core.frames(y)
+        solution = solve(core, right_hand_side, y.ravel(), reduction=ROUND_REDUCTION, max_iter=ROUND_CG_STEPS)
+        return self._shaped(solution.embedding), value

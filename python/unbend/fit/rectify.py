@@ -1,4 +1,4 @@
-"""The best linear map of an embedding whose axes were normalised."""
+"""The best linear map of an embedding whose axes were normalized."""
 
 from __future__ import annotations
 
@@ -7,37 +7,36 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import Matrix, as_points, thread_count
+from ..core.arrays import Matrix, thread_count
+from ..core.parameters import documented
 from ..graph.neighbors import Neighborhoods, resolve
-from ..judge.verdict import Reading, gather, read
+from ..judge.verdict import Statement, gather, read
 from ..metrics import Faithfulness, faithfulness, nieqa_local
+from ..metrics.sampling import pair
+from ..metrics.table import PARAMETERS
+from .problem import Array
 from .refine import refine as refined
-
-__all__ = ["Rectification", "rectify"]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Rectification:
-    """An embedding with its axes put right, and whether that was enough.
+    """An embedding after the best linear map.
 
     Attributes
     ----------
     embedding : ndarray of shape (n, d)
-        ``Y @ matrix``: of all linear maps of Y the one with the least R_N; refined, if that was asked for.
+        ``Y @ matrix``, which has the smallest R_N of all linear maps of Y; refined if you asked for it.
     matrix : ndarray of shape (d, d)
-        Symmetric: nothing is turned.
+        The map. It is symmetric, so it rotates nothing.
     condition : float
-        How many times as far the map stretches one direction of Y as another, once Y has the same variance in
-        all of them: about the ratio of length to width where Y was normalised. Infinite where Y is flat.
+        Ratio of the largest to the smallest stretch of the map, after Y was scaled to the same variance in
+        all directions: about the ratio of length to width if Y was normalized. Infinite if Y is flat.
     before, after : Faithfulness
-        Of Y, and of the embedding.
+        Measures of Y, and of the embedding.
     n_iter : int
-        How many steps it took.
+        Number of steps.
 
     Examples
     --------
@@ -60,18 +59,18 @@ class Rectification:
     _graph: Neighborhoods = field(repr=False)
 
     @cached_property
-    def reading(self) -> Reading:
-        """What the numbers of the embedding say: ``(kind, sentence)``, as :func:`quality` reads them."""
+    def reading(self) -> Statement:
+        """Verdict on the embedding, ``(kind, sentence)``, as in :func:`quality`."""
         m_l = nieqa_local(self._x, self.embedding, neighborhoods=self._graph)
         return read(gather(self.after, float(m_l)))
 
     @property
     def collapsed(self) -> bool:
-        """Whether a dimension is lost, which no linear map brings back."""
+        """Whether a dimension is lost, which no linear map restores."""
         return self.reading.kind == "collapsed" or not np.isfinite(self.condition)
 
     def __str__(self) -> str:
-        """Return what happened, in two or three lines."""
+        """Return the measures before and after, the condition and the verdict."""
         after = self.after
         return (
             f"R_N {self.before.r_n:.4g} -> {after.r_n:.4g} (lower bound {after.lower_bound:.4g}), axes "
@@ -79,6 +78,7 @@ class Rectification:
         )
 
 
+@documented(PARAMETERS, scopes=["faithfulness"])
 def rectify(
     X: Any,
     Y: Any,
@@ -89,33 +89,21 @@ def rectify(
     refine: bool = False,
     n_jobs: int | None = None,
 ) -> Rectification:
-    """Find the linear map of an embedding that makes neighbourhoods as little stretched as a linear map can.
+    """Find the linear map of an embedding with the smallest R_N.
 
-    Methods that normalise their output (LLE, LTSA, Hessian LLE, Laplacian eigenmaps, ...) give, where they
-    succeed, an affine image of the truth. The map is found from the data alone, and it is the best: the
-    problem is convex. Where a dimension was lost no map helps, and `collapsed` says so.
+    Methods that normalize their output (LLE, LTSA, Hessian LLE, Laplacian eigenmaps, ...) give an affine
+    image of the truth when they succeed. The map is found from the data alone. It is the best of all maps,
+    because the problem is convex. If a dimension was lost, no map helps, and `collapsed` is True.
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
-    Y : array-like of shape (n, d), d <= q
-        Their embedding.
-    n_neighbors, radius, neighborhoods
-        As for :func:`faithfulness`.
     refine : bool, default False
-        Whether to let :func:`refine` move single points afterwards.
-    n_jobs : int, optional
-        Number of threads; all by default. The result is the same for any number.
-
-    Returns
-    -------
-    Rectification
+        If True, move single points afterwards, by :func:`refine`.
 
     Raises
     ------
     ValueError
-        If X and Y do not belong together, or hold entries that are not finite.
+        If X and Y do not have the same number of rows, or hold entries that are not finite.
 
     Examples
     --------
@@ -124,19 +112,8 @@ def rectify(
     >>> squeezed = coordinates @ np.array([[0.1, 0.0], [0.5, 3.0]])
     >>> bool(ub.rectify(X, squeezed).after.r_n < 1.01 * ub.faithfulness(X, coordinates).r_n)
     True
-
-    What a linear map cannot undo is left to :func:`refine`:
-
-    >>> shaken = squeezed + np.random.default_rng(0).normal(scale=0.05, size=squeezed.shape)
-    >>> plain, refined = (ub.rectify(X, shaken, refine=how) for how in (False, True))
-    >>> refined.after.r_n < plain.after.r_n
-    True
     """
-    x, y = as_points(X, "X"), as_points(Y, "Y")
-    if len(x) != len(y):
-        raise ValueError(f"X has {len(x)} rows, but Y has {len(y)}")
-    if y.shape[1] > x.shape[1]:
-        raise ValueError(f"n_components = {y.shape[1]} exceeds the {x.shape[1]} dimensions of the data")
+    x, y = pair(X, Y)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     matrix, steps = best_map(x, y, graph, n_jobs)
     embedding = np.ascontiguousarray(y @ matrix, dtype=np.float64)
@@ -148,9 +125,9 @@ def rectify(
 
 
 def best_map(x: Matrix, y: Matrix, graph: Neighborhoods, n_jobs: int | None) -> tuple[Array, int]:
-    """Return the matrix, and in how many steps it was found."""
+    """Return the matrix, and the number of steps."""
     d = y.shape[1]
-    flat, steps = _core.rectify(x, y, graph._graph, thread_count(n_jobs))
+    flat, steps = _core.rectify(x, y, graph.core, thread_count(n_jobs))
     return flat.reshape(d, d), steps
 
 

@@ -1,4 +1,4 @@
-"""What a neighbourhood looks like: local principal components (Goldberg & Ritov, Lemma 1)."""
+"""Charts of neighborhoods: local principal components (Goldberg & Ritov, Lemma 1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.arrays import as_count, as_points, thread_count
-from .neighbors import Neighborhoods, resolve
+from ..core.parameters import documented
+from ..core.shared_parameters import FUNCTIONS
+from .neighbors import Neighborhoods, pointer_of, resolve
 
 __all__ = ["Charts", "charts"]
 
@@ -19,21 +21,21 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Charts:
-    """The tangent of every neighbourhood and the neighbourhood in it.
+    """Tangent of every neighborhood, and the neighborhood in it.
 
     Attributes
     ----------
     bases : ndarray of shape (n, q, d)
-        P_i: the first d principal directions of neighbourhood i, one a column. The largest entry of
-        each is positive.
+        P_i: the first d principal directions of neighborhood i, one per column. The largest entry of each is
+        positive.
     singular_values : ndarray of shape (n, d)
-        Of the centred neighbourhood, from the largest down.
+        Singular values of the centered neighborhood, in descending order.
     residual_fraction : ndarray of shape (n,)
-        The share of the neighbourhood outside its tangent, in [0, 1]; 0 where it is flat.
+        Share of the neighborhood outside its tangent, in [0, 1]; 0 if it is flat.
     indptr : ndarray of shape (n + 1,)
-        Where the chart of each point begins in `coordinates`.
-    coordinates : ndarray of shape (points of all neighbourhoods, d)
-        Theta_i, neighbourhood after neighbourhood, in the order (i, its neighbours).
+        Start of the chart of each point in `coordinates`.
+    coordinates : ndarray of shape (points of all neighborhoods, d)
+        Theta_i, neighborhood after neighborhood, in the order (i, its neighbors).
 
     Examples
     --------
@@ -54,13 +56,14 @@ class Charts:
         return len(self.bases)
 
     def __getitem__(self, i: int) -> Array:
-        """Return the chart of point `i`: one row for each point of its neighbourhood."""
+        """Return the chart of point `i`: one row for each point of its neighborhood."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"point {i} is out of range: there are {len(self)} points")
         i %= len(self)
         return self.coordinates[self.indptr[i] : self.indptr[i + 1]]
 
 
+@documented(FUNCTIONS)
 def charts(
     X: Any,
     n_components: int,
@@ -71,16 +74,12 @@ def charts(
     include_self: bool = True,
     n_jobs: int | None = None,
 ) -> Charts:
-    """Find the local principal components of every neighbourhood.
+    """Find the local principal components of every neighborhood.
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
     n_components : int
         Dimension d of the charts, at most q.
-    n_neighbors, radius, neighborhoods, include_self, n_jobs
-        As for :func:`unbend.faithfulness`.
 
     Returns
     -------
@@ -97,13 +96,12 @@ def charts(
     x, d = as_points(X), as_count(n_components, "n_components")
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     bases, coordinates, singular_values, residual = _core.charts(
-        x, graph._graph, d, bool(include_self), thread_count(n_jobs)
+        x, graph.core, d, bool(include_self), thread_count(n_jobs)
     )
-    sizes = graph.sizes + int(bool(include_self))
     return Charts(
         bases=bases.reshape(len(x), x.shape[1], d),
         singular_values=singular_values.reshape(len(x), d),
         residual_fraction=residual,
-        indptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        indptr=pointer_of(graph.sizes + int(bool(include_self))),
         coordinates=coordinates.reshape(-1, d),
     )

@@ -1,4 +1,4 @@
-"""Who is near whom."""
+"""Neighborhoods: the neighbors of every point, searched here or found by another tool."""
 
 from __future__ import annotations
 
@@ -11,49 +11,76 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.arrays import Matrix, as_count, as_points, thread_count
+from ..core.kinds import choice, share
+from ..core.parameters import documented, entries, table
+from ..core.shared_parameters import FUNCTIONS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 __all__ = ["Neighborhoods", "neighborhoods"]
 
-DEFAULT_NEIGHBORS = 12
-
+Array = npt.NDArray[np.float64]
+Points = Matrix | _core.Points
+FoundBy = Literal["exact", "approximate"] | None
 Scalar = TypeVar("Scalar", bound=np.generic)
 Algorithm = Literal["auto", "kd_tree", "blocked"]
 SearchMethod = Literal["auto", "exact", "approximate"]
 Metric = Literal["euclidean", "cosine", "precomputed"]
-METHODS = ("auto", "exact", "approximate")
-METRICS = ("euclidean", "cosine", "precomputed")
-DEFAULT_RECALL = 0.98
-ROWS_AT_ONCE = 4096
-_SEARCH = {"auto": "auto", "kd_tree": "tree", "blocked": "blocked"}
+
+DEFAULT_NEIGHBORS = 12  # Number of neighbors if a caller gives neither a number nor a radius.
+DEFAULT_RECALL = 0.98  # Share of the true neighbors that an approximate search finds by default.
+BLOCK_ROWS = 4096  # Number of points that are normalized to length 1 at once.
+CORE_NAMES = {"auto": "auto", "kd_tree": "tree", "blocked": "blocked"}  # The core's names of algorithms.
+
+PARAMETERS = table(
+    *entries(
+        """
+        method
+            "exact" finds the nearest points, "approximate" most of them. "auto" is exact unless that takes
+            long: no tree helps, and n^2 (q + 64) is above 1e12, which takes some seconds.
+        recall
+            Share of the true neighbors that an approximate search aims for. It goes on until a sample of points
+            reaches it, for at most four attempts. `recall_` of the result is measured on other points.
+        metric
+            "cosine" is 1 minus the cosine of the angle between two points. "precomputed": X holds the distances
+            between all points, or is a sparse graph of distances (see :meth:`Neighborhoods.from_graph`).
+        algorithm
+            Algorithm of an exact search; the result is the same. "kd_tree" takes at most 16 dimensions. If it
+            is not "auto", the search is exact.
+        """,
+        method=choice("auto", "exact", "approximate"),
+        recall=share,
+        metric=choice("euclidean", "cosine", "precomputed"),
+        algorithm=choice(*CORE_NAMES),
+    )
+)
 
 
 class Neighborhoods:
-    """The neighbours of every point, nearest first and without the point itself.
+    """Neighbors of every point, nearest first and without the point itself.
 
-    Made by :func:`neighborhoods`, or from what another tool found by :meth:`from_knn` and
-    :meth:`from_graph`. Everything in this package that needs neighbourhoods takes one of these as
-    `neighborhoods=`, so that they are computed once. Its arrays are read-only.
+    Made by :func:`neighborhoods`, or from the result of another tool by :meth:`from_knn` and
+    :meth:`from_graph`. Everything in this package that needs neighborhoods takes them as `neighborhoods=`, so
+    that they are computed once. The arrays are read-only.
 
     Attributes
     ----------
     indices : ndarray of uint32
-        All neighbours, one neighbourhood after the other.
+        All neighbors, one neighborhood after the other.
     indptr : ndarray of int64, shape (n + 1,)
-        Neighbourhood i is ``indices[indptr[i]:indptr[i + 1]]``.
+        Neighborhood i is ``indices[indptr[i]:indptr[i + 1]]``.
     distances : ndarray of float64 or None
-        How far each neighbour is, if that is known.
+        Distance of each neighbor, if it is known.
     n_neighbors : int or None
-        The size of every neighbourhood, or None if sizes differ.
+        Size of every neighborhood, or None if sizes differ.
     method : {"exact", "approximate"} or None
-        How they were found; None if another tool found them.
+        Kind of search; None if another tool found them.
     recall_ : float or None
-        The share of the true neighbours among those listed: 1 if the search was exact, measured for a random
-        sample of points if it was not, None if another tool found them.
+        Share of the true neighbors that are listed: 1 after an exact search, measured on a random sample of
+        points after an approximate one, None if another tool found them.
     seconds : float or None
-        How long the search took, if it was ours.
+        Time that the search took.
 
     Examples
     --------
@@ -63,71 +90,79 @@ class Neighborhoods:
     (array([1], dtype=uint32), [1.0, 1.0, 2.0])
     """
 
-    n_neighbors: int | None
-    indices: npt.NDArray[np.uint32]
-    distances: npt.NDArray[np.float64] | None
-    method: Literal["exact", "approximate"] | None
-    recall_: float | None
-    seconds: float | None
-
     def __init__(
         self,
         indices: npt.NDArray[np.uint32],
         *,
         n_neighbors: int | None = None,
         indptr: npt.NDArray[np.int64] | None = None,
-        distances: npt.NDArray[np.float64] | None = None,
-        method: Literal["exact", "approximate"] | None = None,
+        distances: Array | None = None,
+        method: FoundBy = None,
         recall: float | None = None,
         seconds: float | None = None,
-        _found_here: bool = False,
     ) -> None:
+        fixed = None if indptr is None else _read_only(indptr)
+        self.core = _core.Graph(_read_only(indices), n_neighbors=n_neighbors, indptr=fixed)
         if distances is not None and len(distances) != len(indices):
             raise ValueError(f"there are {len(indices)} neighbours, but {len(distances)} distances")
-        self.n_neighbors = n_neighbors
-        self.indices = _read_only(indices)
-        self._indptr = None if indptr is None else _read_only(indptr)
         self.distances = None if distances is None else _read_only(distances)
         self.method, self.recall_, self.seconds = method, recall, seconds
-        self._found_here = _found_here
-        if not _found_here:
-            _core.check_graph(self._graph)
+
+    @classmethod
+    def from_core(
+        cls,
+        graph: _core.Graph,
+        distances: Array | None = None,
+        method: FoundBy = None,
+        recall: float | None = None,
+    ) -> Neighborhoods:
+        """Return the neighborhoods of a graph of the core, which is valid already."""
+        made = cls.__new__(cls)
+        for array in (graph.indices, graph.indptr, distances):
+            if array is not None:
+                array.flags.writeable = False
+        made.core, made.distances = graph, distances
+        made.method, made.recall_, made.seconds = method, recall, None
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what the constructor takes, for copies and pickles."""
+        state = {name: getattr(self, name) for name in ("indices", "distances", "method", "seconds")}
+        return state | {"n_neighbors": self.n_neighbors, "indptr": self.core.indptr, "recall": self.recall_}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy or a pickle; its arrays are read-only again."""
-        frozen = {key: _read_only(v) if isinstance(v, np.ndarray) else v for key, v in state.items()}
-        self.__dict__.update(frozen, _found_here=False)
+        """Restore a copy or a pickle, checked; its arrays are read-only again."""
+        self.__init__(**state)  # type: ignore[misc]
 
     @property
-    def _graph(self) -> _core._Graph:
-        """What the core takes for a graph."""
-        return {
-            "found_here": self._found_here,
-            "n_neighbors": self.n_neighbors,
-            "indptr": self._indptr,
-            "indices": self.indices,
-        }
+    def indices(self) -> npt.NDArray[np.uint32]:
+        """All neighbors, one neighborhood after the other."""
+        return self.core.indices
 
-    def _in_local_order(self, n_jobs: int) -> tuple[npt.NDArray[np.uint32], Neighborhoods]:
-        """Return an order in which neighbours stand near each other, and the graph between places in it."""
-        order, indptr, indices = _core.local_order(self._graph, n_jobs)
-        graph = Neighborhoods(indices, n_neighbors=self.n_neighbors, indptr=indptr, _found_here=True)
-        return order, graph
+    @property
+    def n_neighbors(self) -> int | None:
+        """The size of every neighborhood, or None if sizes differ."""
+        return self.core.n_neighbors
+
+    @property
+    def typical_size(self) -> int:
+        """The size of every neighborhood, or the rounded mean if sizes differ."""
+        return self.n_neighbors or max(1, round(float(self.sizes.mean())))
 
     @classmethod
     def from_knn(cls, indices: Any, distances: Any = None) -> Neighborhoods:
-        """Use neighbours found by another tool: pynndescent, faiss, hnswlib, scikit-learn, ...
+        """Use neighbors found by another tool: pynndescent, faiss, hnswlib, scikit-learn, ...
 
-        A point that lists itself, in whatever column, is taken out by its index. If some rows list
-        themselves and others do not (an approximate search can lose a point among its copies), the
-        others lose their last neighbour, so that all keep the same number.
+        A point that lists itself, in any column, is removed from its list. If some rows list themselves and
+        others do not (an approximate search can lose a point among its copies), the others lose their last
+        neighbor, so that all lists keep the same length.
 
         Parameters
         ----------
         indices : array-like of int, shape (n, k)
-            The neighbours of each point.
+            Neighbors of each point.
         distances : array-like, shape (n, k), optional
-            If given, rows are put in order of distance, ties in order of index.
+            Distances of the neighbors. They put each row in order of distance, ties in order of index.
 
         Returns
         -------
@@ -140,44 +175,40 @@ class Neighborhoods:
         >>> nb.n_neighbors, nb.indices.tolist()
         (1, [1, 0, 1])
         """
-        found = _as_integers(indices, "indices", ndim=2)
-        n, k = found.shape
-        _check_range(found, n)
-        far = None if distances is None else _as_lengths(distances, found.shape)
-        if far is not None:
-            order = np.lexsort((found, far), axis=1)
-            found, far = np.take_along_axis(found, order, 1), np.take_along_axis(far, order, 1)
-        own = found == np.arange(n)[:, None]
+        lists = _as_indices(indices)
+        n, k = lists.shape
+        lengths = None if distances is None else _as_lengths(distances, lists.shape)
+        order = np.broadcast_to(np.arange(k), (n, k))
+        if lengths is not None:
+            order = np.lexsort((lists, lengths), axis=1)
+            lists = np.take_along_axis(lists, order, 1)
+        own = lists == np.arange(n)[:, None]
         if own.any():
             own[~own.any(axis=1), -1] = True
             if (own.sum(axis=1) > 1).any():
                 point = int(np.flatnonzero(own.sum(axis=1) > 1)[0])
                 raise ValueError(f"point {point} lists itself more than once")
-            found = found[~own].reshape(n, k - 1)
-            far = None if far is None else far[~own].reshape(n, k - 1)
-        if found.shape[1] == 0:
+            lists, order = lists[~own].reshape(n, k - 1), order[~own].reshape(n, k - 1)
+        if lists.shape[1] == 0:
             raise ValueError("indices leaves 0 neighbours for each point: at least 1 is needed")
-        return cls(
-            found.astype(np.uint32).ravel(),
-            n_neighbors=found.shape[1],
-            distances=None if far is None else far.ravel(),
-        )
+        if lengths is not None:
+            lengths = np.take_along_axis(lengths, order, 1).ravel()
+        return cls(lists.astype(np.uint32).ravel(), n_neighbors=lists.shape[1], distances=lengths)
 
     @classmethod
     def from_graph(
         cls, graph: Any, *, weights: Literal["distance", "similarity", "none"] = "distance"
     ) -> Neighborhoods:
-        """Use a SciPy sparse graph: row i holds the neighbours of point i.
+        """Use a SciPy sparse graph: row i holds the neighbors of point i.
 
-        Every stored entry is an edge, also one that stores 0 (two copies of a point); the diagonal is
-        left out.
+        Every stored entry is an edge, even if it is 0 (two copies of a point). The diagonal is left out.
 
         Parameters
         ----------
         graph : sparse matrix or array of shape (n, n)
-            For instance from scikit-learn's ``kneighbors_graph`` or scanpy's ``obsp``.
+            Graph, for instance from scikit-learn's ``kneighbors_graph`` or scanpy's ``obsp``.
         weights : {"distance", "similarity", "none"}
-            What the entries are, which says who is nearest. Only distances are kept.
+            Meaning of the entries, which puts neighbors in order. Only distances are kept.
 
         Returns
         -------
@@ -209,25 +240,23 @@ class Neighborhoods:
         key = {"distance": values, "similarity": -values.astype(float), "none": np.zeros(len(rows))}[weights]
         order = np.lexsort((columns, key, rows))
         distances = _as_lengths(values[order], (len(order),)) if weights == "distance" else None
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
+        indptr = pointer_of(np.bincount(rows, minlength=n))
         return cls(columns[order].astype(np.uint32), indptr=indptr, distances=distances)
 
     @cached_property
     def indptr(self) -> npt.NDArray[np.int64]:
-        """Where each neighbourhood begins and the last one ends."""
-        if self._indptr is not None:
-            return self._indptr
+        """Start of each neighborhood in `indices`, and the end of the last one."""
+        if self.core.indptr is not None:
+            return self.core.indptr
         starts: npt.NDArray[np.int64] = np.arange(len(self) + 1, dtype=np.int64) * int(self.n_neighbors or 0)
         return _read_only(starts)
 
     def __len__(self) -> int:
         """Return the number of points."""
-        if self._indptr is not None:
-            return len(self._indptr) - 1
-        return len(self.indices) // int(self.n_neighbors or 1)
+        return len(self.core)
 
     def __getitem__(self, i: int) -> npt.NDArray[np.uint32]:
-        """Return the neighbours of point `i`."""
+        """Return the neighbors of point `i`."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"point {i} is out of range: there are {len(self)} points")
         i %= len(self)
@@ -240,40 +269,34 @@ class Neighborhoods:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """How many neighbours each point has."""
+        """Number of neighbors of each point."""
         return np.diff(self.indptr)
 
     @cached_property
     def component_labels(self) -> npt.NDArray[np.uint32]:
         """The connected component of each point, numbered by their first points; edges go both ways."""
-        return _read_only(_core.components(self._graph))
+        return _read_only(self.core.components())
 
     @property
     def n_connected_components(self) -> int:
-        """How many pieces the undirected graph has."""
+        """Number of connected components of the undirected graph."""
         return int(self.component_labels.max()) + 1
 
     def nearest(self, n_neighbors: int) -> Neighborhoods:
-        """Return neighbourhoods of the `n_neighbors` nearest: the beginnings of these."""
-        k, held = as_count(n_neighbors, "n_neighbors"), self.n_neighbors
-        if held is None or k > held:
-            has = "differ in size" if held is None else f"hold {held} each"
+        """Return the neighborhoods of the `n_neighbors` nearest: the beginnings of these."""
+        k, size = as_count(n_neighbors, "n_neighbors"), self.n_neighbors
+        if size is None or k > size:
+            has = "differ in size" if size is None else f"hold {size} each"
             raise ValueError(f"n_neighbors = {k} nearest cannot be taken: the neighbourhoods {has}")
-        if k == held:
-            return self
-        far = None if self.distances is None else self.distances.reshape(-1, held)[:, :k].ravel()
-        near = self.indices.reshape(-1, held)[:, :k].ravel()
-        return Neighborhoods(near, n_neighbors=k, distances=far, _found_here=self._found_here)
+        return self if k == size else _nearest(self, k)
 
     def reversed(self) -> Neighborhoods:
         """Return for every point the points that list it, in order of index."""
-        indptr, indices = _core.reversed(self._graph)
-        return Neighborhoods(indices, indptr=indptr)
+        return Neighborhoods.from_core(self.core.reversed())
 
     def symmetrized(self) -> Neighborhoods:
-        """Return the undirected graph: j beside i when either lists the other, in order of index."""
-        indptr, indices = _core.symmetrized(self._graph)
-        return Neighborhoods(indices, indptr=indptr)
+        """Return the undirected graph: j is a neighbor of i if either lists the other, in order of index."""
+        return Neighborhoods.from_core(self.core.symmetrized())
 
     def to_graph(self) -> csr_matrix:
         """Return a SciPy CSR matrix of the distances (ones if they are not known), rows nearest first."""
@@ -284,6 +307,7 @@ class Neighborhoods:
         return csr_matrix((values, self.indices.astype(np.int64), self.indptr.copy()), shape=shape)
 
 
+@documented(PARAMETERS, FUNCTIONS)
 def neighborhoods(
     X: Any,
     n_neighbors: int | None = None,
@@ -296,33 +320,17 @@ def neighborhoods(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """Find the neighbours of every point.
+    """Find the neighbors of every point.
+
+    Ties in distance go to the lower index. A search within a radius is exact.
 
     Parameters
     ----------
     X : array-like of shape (n, q), or (n, n) if precomputed
-        The points. float32 and float64 arrays are used where they lie, whatever their strides,
-        memory-mapped ones among them; what is chunked (Zarr, HDF5) is read in blocks.
-    n_neighbors : int, default 12
-        How many *other* points each neighbourhood holds. Ties in distance go to the lower index.
-    radius : float, optional
-        Instead of a number: all others at this distance or less. The search is exact.
-    method : {"auto", "exact", "approximate"}
-        Whether neighbours must be the nearest for sure. "auto" is exact unless that takes long: where no tree
-        helps, and n^2 (q + 64) is above 1e12, which are some seconds.
-    recall : float, default 0.98
-        The share of the true neighbours that an approximate search shall find. It goes on until that is
-        reached for a sample of points, four attempts at most; `recall_` of the result is measured for others.
-    metric : {"euclidean", "cosine", "precomputed"}
-        "cosine" is 1 less the cosine of the angle between two points. "precomputed": X holds the distances
-        between all points, or is a sparse graph of distances (see :meth:`Neighborhoods.from_graph`).
-    algorithm : {"auto", "kd_tree", "blocked"}
-        How an exact search goes; the result is the same. "kd_tree" takes at most 16 dimensions. Another than
-        "auto" makes the search exact.
+        The points. float32 and float64 arrays are used without a copy, whatever their strides, and may be
+        memory-mapped. Chunked arrays (Zarr, HDF5) are read in blocks.
     random_state : int, default 0
-        The seed of an approximate search.
-    n_jobs : int, optional
-        Number of threads; all by default. The result is the same for any number.
+        Seed of an approximate search.
 
     Returns
     -------
@@ -331,8 +339,8 @@ def neighborhoods(
     Raises
     ------
     ValueError
-        If an entry is not finite, there are not more than `n_neighbors` points, or a point without
-        direction is to be compared by angles.
+        If an entry is not finite, there are not more than `n_neighbors` points, or `metric` is "cosine" and
+        a point is zero.
 
     Examples
     --------
@@ -345,149 +353,113 @@ def neighborhoods(
     >>> nb.method, nb.recall_ >= 0.95
     ('approximate', True)
     """
-    _check_choices(method, recall, metric, algorithm)
+    for name, value in (("algorithm", algorithm), ("metric", metric), ("method", method), ("recall", recall)):
+        PARAMETERS[""][name].check(value)
+    if algorithm != "auto" and method == "approximate":
+        raise ValueError(f"algorithm = {algorithm!r} is exact: it does not go with method = 'approximate'")
     if radius is not None and n_neighbors is not None:
         raise ValueError(f"give n_neighbors = {n_neighbors} or radius = {radius}, not both")
     start = time.perf_counter()
     k = DEFAULT_NEIGHBORS if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
+    length = None if radius is None else _as_radius(radius)
     if metric == "precomputed":
-        found = _from_distances(X, k, radius)
+        graph = _graph_of_distances(X, k if length is None else 0)
+        found = _nearest(graph, k) if length is None else _within(graph, length)
+        if not hasattr(X, "tocsr"):
+            found.method, found.recall_ = "exact", 1.0
     else:
-        points = as_points(X) if metric == "euclidean" else _directions(as_points(X))
-        far = None if radius is None else _as_radius(radius)
-        if metric == "cosine" and far is not None:
-            far = (2.0 * far) ** 0.5
-        if far is not None or algorithm != "auto":
-            found = _exactly(points, k, far, algorithm, thread_count(n_jobs))
+        points: Any = X if isinstance(X, _core.Points) else as_points(X)
+        if metric == "cosine":
+            points, length = _directions(points), None if length is None else (2.0 * length) ** 0.5
+        if length is not None:
+            found = within(points, length, n_jobs, algorithm=algorithm)
+        elif algorithm != "auto":
+            nearest = _core.nearest(points, k, CORE_NAMES[algorithm], thread_count(n_jobs))
+            found = Neighborhoods.from_core(*nearest, "exact", 1.0)
         else:
             found = search(points, k, method, recall, as_count(random_state, "random_state", 0), n_jobs)
-    if metric == "cosine" and found.distances is not None:
-        found.distances = _read_only(found.distances**2 / 2)
+        if metric == "cosine":
+            found.distances = _read_only(np.asarray(found.distances) ** 2 / 2)
     found.seconds = time.perf_counter() - start
     return found
 
 
-def _check_choices(method: str, recall: float, metric: str, algorithm: str) -> None:
-    if algorithm not in _SEARCH:
-        raise ValueError(f"algorithm = {algorithm!r} is unknown: use 'auto', 'kd_tree' or 'blocked'")
-    if metric not in METRICS:
-        raise ValueError(f"metric = {metric!r} is unknown: use 'euclidean', 'cosine' or 'precomputed'")
-    check_method(method, recall)
-    if algorithm != "auto" and method == "approximate":
-        raise ValueError(f"algorithm = {algorithm!r} is exact: it does not go with method = 'approximate'")
-
-
-def check_method(method: str, recall: float, prefix: str = "") -> None:
-    """Refuse what is no method, or no share."""
-    if method not in METHODS:
-        raise ValueError(f"{prefix}method = {method!r} is unknown: use 'auto', 'exact' or 'approximate'")
-    if isinstance(recall, bool | str) or not 0 < recall <= 1:
-        raise ValueError(f"{prefix}recall = {recall!r} is out of range: it must be above 0 and at most 1")
-
-
 def search(
-    points: Matrix,
-    k: int,
-    method: str,
-    recall: float,
-    seed: int,
-    n_jobs: int | None,
-    progress: Any = None,
+    points: Points, k: int, method: str, recall: float, seed: int, n_jobs: int | None, progress: Any = None
 ) -> Neighborhoods:
-    """Return the `k` nearest of every point, exactly or nearly."""
-    indices, distances, share = _core.find_nearest(
+    """Return the `k` nearest neighbors of every point, from an exact or an approximate search."""
+    graph, distances, share = _core.find_nearest(
         points, k, method, float(recall), seed, thread_count(n_jobs), progress=progress
     )
-    return Neighborhoods(
-        indices,
-        n_neighbors=k,
-        distances=distances,
-        method="exact" if share is None else "approximate",
-        recall=1.0 if share is None else share,
-        _found_here=True,
-    )
+    if share is None:  # The search was exact.
+        return Neighborhoods.from_core(graph, distances, "exact", 1.0)
+    return Neighborhoods.from_core(graph, distances, "approximate", share)
 
 
-def _exactly(
-    points: Matrix, k: int, radius: float | None, algorithm: Algorithm, threads: int
+def within(
+    points: Points, radius: float, n_jobs: int | None, progress: Any = None, algorithm: Algorithm = "auto"
 ) -> Neighborhoods:
-    indptr: npt.NDArray[np.int64] | None
-    if radius is None:
-        indptr, indices, distances = _core.nearest(points, k, _SEARCH[algorithm], threads)
-    else:
-        indptr, indices, distances = _core.within(points, radius, _SEARCH[algorithm], threads)
-    return Neighborhoods(
-        indices,
-        n_neighbors=k if radius is None else None,
-        indptr=None if radius is None else indptr,
-        distances=distances,
-        method="exact",
-        recall=1.0,
-        _found_here=True,
-    )
+    """Return all other points within a radius of every point."""
+    found = _core.within(points, radius, CORE_NAMES[algorithm], thread_count(n_jobs), progress=progress)
+    return Neighborhoods.from_core(*found, "exact", 1.0)
 
 
 def _directions(points: Matrix) -> Matrix:
-    """Return the points at length 1. A point at length 0 has no direction."""
+    """Return the points scaled to length 1."""
     directions = np.empty_like(points, order="C")
-    for start in range(0, len(points), ROWS_AT_ONCE):
-        block = points[start : start + ROWS_AT_ONCE].astype(np.float64)
+    for start in range(0, len(points), BLOCK_ROWS):
+        block = points[start : start + BLOCK_ROWS].astype(np.float64)
         largest = np.abs(block).max(axis=1, keepdims=True, initial=0.0)
         if not largest.all():
             point = start + int(np.flatnonzero(largest == 0)[0])
             raise ValueError(
                 f"point {point} is zero: it has no direction, so metric = 'cosine' has no meaning"
             )
-        block /= largest  # so that no square overflows, or vanishes
-        directions[start : start + ROWS_AT_ONCE] = block / np.linalg.norm(block, axis=1, keepdims=True)
+        block /= largest  # No square overflows or vanishes after this.
+        directions[start : start + BLOCK_ROWS] = block / np.linalg.norm(block, axis=1, keepdims=True)
     return directions
 
 
-def _from_distances(X: Any, k: int, radius: float | None) -> Neighborhoods:
-    """Return neighbours by distances that are known."""
+def _graph_of_distances(X: Any, k: int) -> Neighborhoods:
+    """Return the neighbors of a sparse graph, or all points in order of the distances of a matrix."""
     if hasattr(X, "tocsr"):
-        graph = Neighborhoods.from_graph(X)
-        return _nearest(graph, k) if radius is None else _nearer(graph, _as_radius(radius))
+        return Neighborhoods.from_graph(X)
     distances = np.asarray(X)
-    if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
+    n = len(distances) if distances.ndim else 0
+    if distances.shape != (n, n):
         raise ValueError(f"X has shape {distances.shape}: precomputed distances are a square matrix")
-    n = len(distances)
-    if radius is None and n <= k:
+    if n <= k:
         raise ValueError(f"n_neighbors = {k} needs at least {k + 1} points, got {n}")
     lengths = _as_lengths(distances, (n, n)).copy()
     np.fill_diagonal(lengths, np.inf)
-    order = np.argsort(lengths, axis=1, kind="stable")
-    sorted_lengths = np.take_along_axis(lengths, order, axis=1)
-    if radius is None:
-        indices, far = order[:, :k].astype(np.uint32).ravel(), sorted_lengths[:, :k].ravel()
-        return Neighborhoods(indices, n_neighbors=k, distances=far, method="exact", recall=1.0)
-    near = sorted_lengths <= _as_radius(radius)
-    indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
-    return Neighborhoods(
-        order[near].astype(np.uint32),
-        indptr=indptr,
-        distances=sorted_lengths[near],
-        method="exact",
-        recall=1.0,
-    )
+    order = np.argsort(lengths, axis=1, kind="stable")[:, :-1]
+    indices, lengths = order.astype(np.uint32).ravel(), np.take_along_axis(lengths, order, axis=1).ravel()
+    return Neighborhoods(indices, indptr=pointer_of(np.full(n, n - 1)), distances=lengths)
 
 
 def _nearest(graph: Neighborhoods, k: int) -> Neighborhoods:
-    """Return the first `k` of each list of a graph."""
-    if graph.sizes.min() < k:
-        point = int(graph.sizes.argmin())
-        few = int(graph.sizes.min())
+    """Return the first `k` neighbors of each point."""
+    point = int(graph.sizes.argmin())
+    few = int(graph.sizes[point])
+    if few < k:
         raise ValueError(f"point {point} has {few} neighbours in the graph: n_neighbors = {k} needs as many")
     places = (graph.indptr[:-1, None] + np.arange(k)).ravel()
-    return Neighborhoods(graph.indices[places], n_neighbors=k, distances=np.asarray(graph.distances)[places])
+    distances = None if graph.distances is None else graph.distances[places]
+    return Neighborhoods(graph.indices[places], n_neighbors=k, distances=distances)
 
 
-def _nearer(graph: Neighborhoods, radius: float) -> Neighborhoods:
-    """Return what of a graph is within a radius."""
+def _within(graph: Neighborhoods, radius: float) -> Neighborhoods:
+    """Return the neighbors in a graph up to a distance."""
     distances = np.asarray(graph.distances)
     near = distances <= radius
-    ends = np.concatenate([[0], np.cumsum(near)])[graph.indptr].astype(np.int64)
-    return Neighborhoods(graph.indices[near], indptr=ends, distances=distances[near])
+    return Neighborhoods(
+        graph.indices[near], indptr=pointer_of(near)[graph.indptr], distances=distances[near]
+    )
+
+
+def pointer_of(sizes: Any) -> npt.NDArray[np.int64]:
+    """Return where each of several lists begins and the last one ends, from their sizes."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def resolve(
@@ -497,7 +469,7 @@ def resolve(
     radius: float | None,
     n_jobs: int | None,
 ) -> Neighborhoods:
-    """Return the neighbourhoods that a caller gave, or find those that it asked for."""
+    """Return the neighborhoods that a caller gives, or search them."""
     if given is None:
         return neighborhoods(points, n_neighbors, radius=radius, n_jobs=n_jobs)
     if not isinstance(given, Neighborhoods):
@@ -516,13 +488,21 @@ def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return frozen
 
 
-def _as_integers(values: Any, name: str, ndim: int) -> npt.NDArray[np.int64]:
+def _as_indices(values: Any) -> npt.NDArray[np.int64]:
+    """Return the lists of neighbors of another tool, checked."""
     array = np.asarray(values)
-    if array.ndim != ndim or 0 in array.shape:
-        raise ValueError(f"{name} has shape {array.shape}: it must have {ndim} dimensions and not be empty")
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"indices has shape {array.shape}: it must have 2 dimensions and not be empty")
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} has dtype {array.dtype}: it must hold whole numbers")
-    return array.astype(np.int64)
+        raise ValueError(f"indices has dtype {array.dtype}: it must hold whole numbers")
+    indices, n = array.astype(np.int64), len(array)
+    bad = (indices < 0) | (indices >= n)
+    if bad.any():
+        point, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"neighbour {indices[point, column]} of point {point} is out of range: there are {n} points"
+        )
+    return indices
 
 
 def _as_radius(radius: Any) -> float:
@@ -530,15 +510,6 @@ def _as_radius(radius: Any) -> float:
         return float(radius)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"radius = {radius!r} is not a length") from None
-
-
-def _check_range(indices: npt.NDArray[np.int64], n: int) -> None:
-    bad = (indices < 0) | (indices >= n)
-    if bad.any():
-        point, column = np.argwhere(bad)[0]
-        raise ValueError(
-            f"neighbour {indices[point, column]} of point {point} is out of range: there are {n} points"
-        )
 
 
 def _as_lengths(values: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:

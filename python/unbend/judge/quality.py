@@ -1,159 +1,122 @@
-"""Every measure of an embedding in one table."""
+"""All measures of an embedding in one table."""
 
 from __future__ import annotations
 
 import json
 import math
 import textwrap
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core.parameters import documented
+from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods
-from ..metrics import Faithfulness, Geodesic, Ranks, Shepard
-from ..metrics.sampling import HALF_WIDTH, Array, NCenters
-from .context import Found, MeasureContext
+from ..metrics.sampling import HALF_WIDTH, NCenters, Sampling
+from .context import MeasureContext, Measurements
 from .measures import FAMILIES, MEASURES, Value
-from .verdict import gather, read
+from .verdict import Statement, gather, read
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from pandas import DataFrame
 
     from ..core.progress import Progress
 
-__all__ = ["Quality", "quality"]
-
 WIDTH = 79
+
+Entry = TypeVar("Entry")
 
 _ARROWS = {"higher": "↑", "lower": "↓", None: " "}
 
 
+class Table(Mapping[str, Entry]):
+    """Mapping that prints as a table."""
+
+    entries: Mapping[str, Entry]
+
+    def __getitem__(self, name: object) -> Entry:
+        """Return the entry of a name; other keys stand for their text."""
+        if str(name) not in self.entries:
+            raise KeyError(f"{name!r} was not measured; there is {', '.join(self.entries)}")
+        return self.entries[str(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the arrays, for JSON: numbers that are not finite become None."""
+
+    def to_json(self) -> str:
+        """Return all but the arrays as JSON; numbers that are not finite become null."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
 @dataclass(frozen=True, eq=False)
-class Quality(Mapping[str, Value]):
+class Quality(Measurements, Table[Value]):
     """All measures of one embedding, by name: a mapping that prints as a table.
 
-    Each entry has a `value`, its `interval` (95 %, if it was estimated from a sample), what an embedding at
-    random has (`null`), and a `measure` that says which direction is better.
+    Each entry has a `value`, its `interval` (95 %, if it was estimated from a sample), the mean of random
+    embeddings (`null`), and a `measure` that tells which direction is better.
 
     Attributes
     ----------
     n_points : int
-        How many points there are.
+        Number of points.
     n_neighbors : int
-        How many neighbours the measures of ranks look at.
+        Number of neighbors for the measures by ranks.
     shape : tuple of int
         Dimension of the data and of the embedding.
     left_out : mapping of str
-        What "all" measures could not be taken, and why not.
+        The measures of "all" that could not be taken, and why not.
+    faithfulness, ranks, geodesic, shepard : Faithfulness, Ranks, Geodesic, Shepard
+        All measures of a family, such as ranks with every number of neighbors; None if none was asked for.
+    centers : ndarray of int
+        The measured points.
+    per_point : mapping of ndarray
+        The measures that are means over points, at each point of `centers`.
 
     Examples
     --------
     >>> import unbend as ub
     >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
     >>> q = ub.quality(X, 2 * coordinates)
-    >>> q["r_n"].value > 0.9 > 0.01 > q["r_c"].value
-    True
-    >>> q.kind
-    'scaled'
-    >>> q["trustworthiness"].measure.better
-    'higher'
+    >>> q["r_n"].value > 0.9 > 0.01 > q["r_c"].value, q.kind
+    (True, 'scaled')
     """
-
-    n_points: int
-    n_neighbors: int
-    shape: tuple[int, int]
-    left_out: Mapping[str, str]
-    _found: Found = field(repr=False)
-
-    def __getitem__(self, name: str) -> Value:
-        """Return one of the measures."""
-        if name not in self._found.values:
-            raise KeyError(f"{name!r} was not measured; there is {', '.join(self._found.values)}")
-        return self._found.values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Go through the names."""
-        return iter(self._found.values)
-
-    def __len__(self) -> int:
-        """Return how many measures there are."""
-        return len(self._found.values)
-
-    @property
-    def faithfulness(self) -> Faithfulness | None:
-        """All Procrustes measures; None if none was asked for."""
-        return self._found.faithfulness
-
-    @property
-    def ranks(self) -> Ranks | None:
-        """All measures by ranks, for every number of neighbours; None if none was asked for."""
-        return self._found.ranks
-
-    @property
-    def geodesic(self) -> Geodesic | None:
-        """All measures of distances along the graph; None if none was asked for."""
-        return self._found.geodesic
-
-    @property
-    def shepard(self) -> Shepard | None:
-        """All measures of straight distances; None if none was asked for."""
-        return self._found.shepard
-
-    @property
-    def centers(self) -> npt.NDArray[np.uint32]:
-        """The points that were measured."""
-        return self._found.centers
-
-    @property
-    def per_point(self) -> dict[str, Array]:
-        """The measures that are means over points, at each point of `centers`."""
-        units = {name: self._found.at_points(name) for name in self}
-        return {name: values for name, values in units.items() if values is not None}
 
     @property
     def kind(self) -> str:
-        """What the numbers together say, in a word; "unread" if they are not all there."""
-        return self._read()[0]
+        """Verdict of all numbers together, in a word; "unread" if some are missing."""
+        return self._read().kind
 
     @property
     def reading(self) -> str:
-        """What the numbers together say, in a sentence; empty if they are not all there."""
-        return self._read()[1]
+        """Verdict of all numbers together, in a sentence; empty if some are missing."""
+        return self._read().sentence
 
-    def _read(self) -> tuple[str, str]:
+    def _read(self) -> Statement:
         if self.faithfulness is None or "m_l" not in self or "overlap" not in self:
-            return "unread", ""
+            return Statement("unread", "")
         return read(gather(self.faithfulness, self["m_l"].value))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the arrays, ready for JSON: what is not finite is None."""
-        return {
-            "n_points": self.n_points,
-            "n_centers": len(self.centers),
-            "n_neighbors": self.n_neighbors,
-            "dimensions": list(self.shape),
-            "kind": self.kind,
-            "reading": self.reading,
-            "measures": {name: value.to_dict() for name, value in self.items()},
-        }
-
-    def to_json(self) -> str:
-        """Return all but the arrays as JSON; what is not finite is null."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        """Return all but the arrays, for JSON: numbers that are not finite become None."""
+        known = {name: getattr(self, name) for name in ("n_points", "n_neighbors", "kind", "reading")}
+        known |= {"n_centers": len(self.centers), "dimensions": list(self.shape)}
+        return known | {"measures": {name: value.to_dict() for name, value in self.items()}}
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas data frame with a row for each measure.
-
-        "low" and "high" are the ends of the interval, "least" and "most" those of the range.
-        """
+        """Return a pandas data frame: "low" to "high" is the interval, "least" to "most" the range."""
         rows = {name: _in_frame(value) for name, value in self.items()}
         return pandas().DataFrame.from_dict(rows, orient="index")
 
     def __str__(self) -> str:
-        """Return the table."""
         return "\n".join([*self._header(), "", *self._rows(), *wrapped(self.reading)])
 
     def _header(self) -> Iterator[str]:
@@ -163,8 +126,7 @@ class Quality(Mapping[str, Value]):
         wide = f"{q:,} dimension{'s' * (q != 1)}"
         yield f"{self.n_points:,} points of {wide} in {d:,}, {which}; {near}"
         yield from without(self.left_out)
-        lost = 0 if self.faithfulness is None else self.faithfulness.n_degenerate
-        if lost:
+        if lost := self.faithfulness.n_degenerate if self.faithfulness else 0:
             yield from wrapped(
                 f"left out {lost:,} neighbourhoods: their points coincide, their images do not"
             )
@@ -180,6 +142,7 @@ class Quality(Mapping[str, Value]):
                 yield ""
 
 
+@documented(FUNCTIONS)
 def quality(
     X: Any,
     Y: Any,
@@ -196,55 +159,28 @@ def quality(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Quality:
-    """Measure an embedding in every way that people use, with how sure each number is.
+    """Take all measures of an embedding, each with its error.
 
-    Neighbourhoods are found once. Up to 100,000 points are all measured, and the means over points are exact;
-    of more points as many are drawn as `half_width` takes. Distances along the graph are followed from a
-    sample of sources beyond some thousand points, and straight distances taken from a sample of pairs.
+    Means over points are exact for up to 100,000 points; above, a sample is measured that is large enough for
+    `half_width`. Shortest paths start from a sample of sources above some thousand points, and straight
+    distances are those of a sample of pairs.
 
-    Cost: that of :func:`unbend.metrics.ranks`, and of the shortest paths from the sources. Memory: O(n k); no
-    measure holds a matrix of all distances.
+    Cost: that of :func:`unbend.metrics.ranks`, and of the shortest paths from the sources. Memory: O(n k).
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
     Y : array-like of shape (n, d)
-        Their embedding, from any tool. With d > q there are no Procrustes measures and no NIEQA.
+        Embedding of X, one point per row, from any tool. With d > q there are no Procrustes measures and no
+        NIEQA.
     measures : "all" or sequence of str
-        Names of measures, or of families: "procrustes", "nieqa", "ranks", "geodesic", "distances". Of "all"
-        those are left out that cannot be taken of these data; what is called by its name must be possible.
-    n_neighbors : int, default 12
-        How many other points a neighbourhood holds.
-    radius : float, optional
-        Instead: all others at this distance or less. Measures of ranks then look at the mean number.
-    neighborhoods : Neighborhoods, optional
-        Instead: those already computed.
-    coordinates : array-like of shape (n, p), optional
-        True coordinates, if they are known: adds M_t.
-    n_centers : int or "auto", optional
-        How many points to measure, drawn at random; "auto" draws as many as it takes for `half_width`. By
-        default all of up to 100,000 points, and "auto" for more.
-    half_width : float, default 0.005
-        With "auto", how far the 95 % intervals of the means over points may reach to each side.
-    n_sources : int, optional
-        From how many points to follow shortest paths; see :func:`unbend.metrics.geodesic`.
-    n_pairs : int, optional
-        How many pairs to draw for straight distances; see :func:`unbend.metrics.shepard`.
-    random_state : int, Generator or RandomState, optional
-        Which points, sources and pairs are drawn.
-    n_jobs : int, optional
-        Number of threads; all by default. The result is the same for any number.
-
-    Returns
-    -------
-    Quality
+        Names of measures, or of families: "procrustes", "nieqa", "ranks", "geodesic", "distances". "all"
+        leaves out measures that cannot be taken of these data; a measure that you name must be possible.
 
     Raises
     ------
     ValueError
-        If X and Y do not belong together, hold entries that are not finite, or a measure is unknown or cannot
-        be taken. All is checked before the work begins.
+        If X and Y do not have the same number of rows, hold entries that are not finite, or a measure is
+        unknown or cannot be taken.
 
     Examples
     --------
@@ -258,33 +194,21 @@ def quality(
       RAND index           0.9999    0.976  0..1  ↑ near in both or neither
     <BLANKLINE>
     """
-    survey = MeasureContext.of(
-        X,
-        {"Y": Y},
-        measures,
-        n_neighbors,
-        radius=radius,
-        neighborhoods=neighborhoods,
-        coordinates=coordinates,
-        n_centers=n_centers,
-        half_width=half_width,
-        n_sources=n_sources,
-        n_pairs=n_pairs,
-        random_state=random_state,
-        n_jobs=n_jobs,
+    sampling = Sampling(n_centers, half_width, n_sources, n_pairs, random_state, n_jobs)
+    context = MeasureContext.of(
+        X, {"Y": Y}, measures, n_neighbors, radius, neighborhoods, coordinates, sampling
     )
-    return tables(survey)["Y"]
+    return qualities(context)["Y"]
 
 
-def tables(survey: MeasureContext, watch: Progress | None = None) -> dict[str, Quality]:
-    """Return the table of each embedding; a watch is told how far it got."""
-    (n, q), k, left_out = survey.x.shape, survey.k, survey.left_out
-    found = survey.measure() if watch is None else survey.measure(partial(watch.report, "measures"))
-    return {name: Quality(n, k, (q, one.dim), left_out, one) for name, one in found.items()}
+def qualities(context: MeasureContext, progress: Progress | None = None) -> dict[str, Quality]:
+    """Measure each embedding of a context."""
+    report = () if progress is None else (partial(progress.report, "measures"),)
+    return {name: Quality(**vars(part)) for name, part in context.measure(*report).items()}
 
 
 def pandas() -> Any:
-    """Import pandas, which nothing else here needs."""
+    """Import pandas, an optional dependency."""
     try:
         import pandas
     except ImportError:
@@ -293,38 +217,29 @@ def pandas() -> Any:
 
 
 def _in_frame(value: Value) -> dict[str, Any]:
-    low, high = value.interval
-    return {
-        "value": value.value,
-        "low": low,
-        "high": high,
-        "standard_error": value.standard_error,
-        "random": math.nan if value.null is None else value.null,
-        "least": value.measure.low,
-        "most": value.measure.high,
-        "better": value.measure.better,
-        "family": value.measure.family,
-    }
+    measure, (low, high) = value.measure, value.interval
+    row = {"value": value.value, "low": low, "high": high, "standard_error": value.standard_error}
+    row |= {"random": math.nan if value.null is None else value.null}
+    row |= {"least": measure.low, "most": measure.high}
+    return row | {"better": measure.better, "family": measure.family}
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    """Break what a person reads into lines."""
+    """Break text into lines."""
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def without(left_out: Mapping[str, str]) -> Iterator[str]:
-    """Yield what could not be measured, in lines for each reason."""
+    """Yield the measures that were left out, in lines for each reason."""
     for reason in dict.fromkeys(left_out.values()):
         symbols = [MEASURES[name].symbol for name, why in left_out.items() if why == reason]
         yield from wrapped(f"without {', '.join(symbols)}: {reason}")
 
 
 def _row(value: Value, unsure: bool) -> str:
-    half = value.half_width
-    sure = "?" if math.isnan(half) else f"{half:.2g}" if half else ""
     null = "" if value.null is None else f"{value.null:.3g}"
     measure = value.measure
-    cells = f"{value.value:>9.4g}" + f"{sure:>8}" * unsure + f"{null:>9}"
+    cells = f"{value.value:>9.4g}" + f"{value.margin(2):>8}" * unsure + f"{null:>9}"
     high = "∞" if math.isinf(measure.high) else f"{measure.high:g}"
     within = f"{measure.low:g}..{high}"
     return f"  {measure.symbol:<18}{cells}  {within:<5} {_ARROWS[measure.better]} {measure.meaning}"

@@ -1,139 +1,138 @@
-"""What is wrong with an embedding, in one sentence: a rule over the numbers of Goldberg & Ritov and of NIEQA.
+"""What is wrong with an embedding, in one sentence: a rule on the numbers of Goldberg & Ritov and of NIEQA.
 
-The measures of section 3 and the overlap of section 6 (Goldberg and Ritov 2009) and M_L (Zhang, Ren and
-Zhang, eq. 18) are each blind to something else, so together they tell apart what was done to an embedding:
-R_N and R_C differ by scale, R_C and M_L by the scales of single coordinates, and the overlap sees what no
-neighbourhood can. How tangents are stretched tells a lost dimension from a stretched one, and a tear from a
-fold.
+The measures are each blind to different errors, so together they identify the error: R_N and R_C differ by
+scale, R_C and M_L by the scales of single coordinates, and the overlap detects errors that no neighborhood
+shows. The stretch of tangents separates a lost dimension from a stretched one, and a tear from a fold.
 
-Every threshold below was chosen on embeddings whose state is known by construction, and judged on others, by
-``benches/python/reading.py``, which prints how often the rule is wrong and where kinds blur. :func:`gather`
-costs O(n), :func:`read` nothing.
+Every threshold below was chosen on embeddings whose state is known by construction, and tested on others, by
+``benches/python/reading.py``. It prints how often the rule is wrong, and where kinds cannot be separated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from ..metrics import Faithfulness
+import numpy as np
 
-__all__ = ["KINDS", "Reading", "gather", "read"]
+from ..metrics import Faithfulness
+from ..metrics.overlap import OVERLAPPING
 
-KINDS = (
-    "faithful",
-    "scaled",
-    "conformal",
-    "stretched",
-    "folded",
-    "torn",
-    "collapsed",
-    "unrelated",
-    "distorted",
-    "thick",
-    "nothing",
-)
+# The sentence of each kind: shares are percentages, factors are times. A name after a colon is a variant.
+_SENTENCES = {
+    "nothing": "Nothing can be compared: each neighbourhood of the data is a single spot.",
+    "unrelated": "The embedding has little to do with the data: {r_c:%} of a neighbourhood is not explained, "
+    "and {overlap:%} of what lies near in it is far in the data.",
+    "collapsed": "A dimension is lost: neighbourhoods come out {ratio:x} times as long as wide, and "
+    "rescaling does not bring back what lies across.",
+    "thick": "Neighbourhoods are too thick to say more: no embedding of this dimension shows {lower_bound:%} "
+    "of them; try more dimensions, or more neighbours if the data are noisy.",
+    "torn": "The embedding is torn, or neighbourhoods of the data take short cuts: {share_bad:%} of the "
+    "neighbourhoods are pulled apart, stretched {stretch_of_bad:x} times as much as the others, which keep "
+    "their shape.",
+    "folded": "Distant points lie on each other: {overlap:%} of what is nearest in the embedding is far in "
+    "the data, as if it were folded.",
+    "conformal": "Shapes are kept, but the scale varies from place to place, by a factor of {size_spread:x} "
+    "between a tenth of the points and another: lengths cannot be compared.",
+    "scaled": "Only the unit is wrong: multiply the embedding by {scale:.3g}, and R_N falls from {r_n:.3g} "
+    "to {r_n_scaled:.3g}.",
+    "faithful": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible.",
+    "faithful:noisy": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible, "
+    "and the rest looks like noise: the stretch is the same everywhere.",
+    "stretched:alike": "Everything is stretched alike, {ratio:x} times as much in one direction as in "
+    "another, as if coordinates had been normalised: one linear map undoes it.",
+    "stretched": "Coordinates are stretched separately, and not alike everywhere: half of the neighbourhoods "
+    "{ratio:x} times as much or more in one direction as in another.",
+    "distorted": "Shapes are distorted: {r_c:%} of a neighbourhood is not explained even when it may be "
+    "rescaled, where {lower_bound:%} would be possible.",
+}
+KINDS = tuple(kind for kind in _SENTENCES if ":" not in kind)
 
-# Thresholds. Errors are excesses: (value - lower bound) / (1 - lower bound), what could have been avoided.
-# benches/python/reading.py prints the numbers of every kind, and beside thresholds that part kinds by one
-# number the cut of least error. A threshold that several kinds share need not be at the best cut of each.
+# Thresholds. Errors are excesses: (value - lower bound) / (1 - lower bound), the avoidable part. The
+# benchmark prints the numbers of every kind, and for thresholds between two kinds the value of least error. A
+# threshold between several kinds need not be the best for each pair.
 
-# An excess is small below SMALL plus NOISY times the lower bound: noise makes a neighbourhood thick, and
-# then even the true coordinates do not explain what of it lies along the surface. With few dimensions across
-# that is more (noise alike in all: d / (q - d) of the bound), and only the stretch, which is still the same
-# everywhere, tells it from a bad embedding.
+# An excess is small up to SMALL plus NOISY times the lower bound. Noise makes a neighborhood thick, and even
+# the true coordinates do not explain the part of it along the surface. If few dimensions lie across, that
+# part is larger (for isotropic noise, d / (q - d) of the bound). Only the stretch, which is the same
+# everywhere, then separates noise from a bad embedding.
 SMALL, NOISY = 0.05, 0.5
 
-# A neighbourhood is bad when its own excess of R_C is above this.
+# Excess of R_C above which a neighborhood is bad.
 BAD = 0.2
 
-# R_C of an embedding that has nothing to do with the data: a lost dimension and strong jitter end below it.
+# Excess of R_C above which an embedding is unrelated to the data. A lost dimension and strong jitter stay
+# below.
 UNRELATED = 0.65
 
-# Of the largest over the smallest stretch. A lost dimension leaves noise, which differs from place to place
-# (SPREAD between the tenth and the ninetieth percentile), or nothing at all (FLAT everywhere).
+# Ratio of the largest to the smallest stretch above which a dimension may be lost. A lost dimension leaves
+# noise, whose ratio varies (its ninetieth over its tenth percentile exceeds SPREAD), or nothing (FLAT
+# everywhere).
 NARROW, SPREAD, FLAT = 10.0, 3.0, 50.0
-LOST = 0.2  # and then M_L is above this
+# Excess of M_L above which a dimension is lost.
+LOST = 0.2
 
-# By how much bad neighbourhoods are stretched more than the others where an embedding is torn, and the least
-# share of them. Folds leave bad neighbourhoods, too, but none that are stretched.
+# Stretch of bad neighborhoods compared with all, above which an embedding is torn, and their smallest share.
+# Folds leave bad neighborhoods as well, but do not stretch them.
 PULLED, TEARS = 3.0, 0.005
 
-# Overlap, as in the command; and where neighbourhoods are stretched by more than ELONGATED, which alone
-# brings points beside each other that are some steps apart.
-OVERLAPPING, ELONGATED, OVERLAPPING_ELONGATED = 0.05, 6.0, 0.2
+# An embedding is folded above the overlap OVERLAPPING; if neighborhoods are stretched by more than ELONGATED,
+# which alone brings points together that are some steps apart, above the second.
+ELONGATED, OVERLAPPING_ELONGATED = 6.0, 0.2
 
-# The scale varies when sizes spread by more than VARYING, and by more than shapes do, for noise spreads both.
-# One linear map everywhere does not spread by more than UNIFORM, some noise included.
+# The scale varies if sizes spread by more than VARYING, and by more than shapes do, because noise spreads
+# both. One linear map everywhere spreads by at most UNIFORM, even with some noise.
 VARYING, UNIFORM = 1.25, 1.5
 
-# By what factor the unit may be off, either way. Not R_N less R_N scaled: a single neighbour that is far in
-# the truth moves both.
+# Factor by which the unit may be off in either direction. R_N minus R_N rescaled is no substitute: one
+# neighbor that is far away in the truth changes both.
 OFF = 1.15
 
-# The ratio of stretches up to which a neighbourhood has its shape: at 1.5, R_C has risen by 0.04 at most.
+# Ratio of stretches up to which a neighborhood keeps its shape: at 1.5, R_C has risen by 0.04 at most.
 ALIKE = 1.4
 
-# Above this lower bound noise is taken for stretch, and only what is gross is said.
+# Lower bound above which noise looks like stretch, so that only large errors are stated.
 THICK = 0.4
 
 
-class Reading(NamedTuple):
-    """One of :data:`KINDS`, and what it means here."""
+class Statement(NamedTuple):
+    """One of :data:`KINDS`, and a sentence about this embedding."""
 
     kind: str
     sentence: str
 
 
 def gather(m: Faithfulness, nieqa_local: float) -> dict[str, float]:
-    """Return the numbers that :func:`read` wants.
+    """Return the numbers that :func:`read` needs.
 
     Parameters
     ----------
     m : Faithfulness
-        Of the embedding; a sample of neighbourhoods will do.
+        Measures of the embedding, of a sample or of all neighborhoods.
     nieqa_local : float
-        M_L for the same neighbourhoods, with the default normalization.
+        M_L for the same neighborhoods, with the default normalization.
 
-    Returns
-    -------
-    dict
-        The means "r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "overlap" and "nieqa_local", and of
-        single neighbourhoods:
+    Those are the means "r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "overlap" and "nieqa_local", and
+    of single neighborhoods, unless each is a single point:
 
-        - "size": median of the mean stretch; 1 where the unit is right;
-        - "ratio": median of the largest over the smallest stretch; 1 where shapes are kept;
-        - "ratio_spread", "size_spread": of that ratio and of the mean stretch, the ninetieth over the tenth
-          percentile;
-        - "typical": median excess of R_C;
-        - "share_bad", "stretch_of_bad": how many have a large one, and how much more than all they are
-          stretched.
-
-        Without a neighbourhood of any extent, the means alone.
-
-    Examples
-    --------
-    >>> import unbend as ub
-    >>> from unbend.judge.verdict import gather, read
-    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
-    >>> numbers = gather(ub.faithfulness(X, coordinates), ub.metrics.nieqa_local(X, coordinates))
-    >>> read(numbers).kind
-    'faithful'
+    - "size", "ratio": medians of the mean stretch, which is 1 if the unit is right, and of the largest over
+      the smallest stretch, which is 1 if shapes are kept;
+    - "size_spread", "ratio_spread": the ninetieth over the tenth percentile of them;
+    - "typical": median excess of R_C;
+    - "share_bad", "stretch_of_bad": share of neighborhoods with a large excess, and their largest stretch
+      over that of all.
     """
-    import numpy as np
-
     names = ("r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "overlap")
     numbers = {name: float(getattr(m, name)) for name in names} | {"nieqa_local": float(nieqa_local)}
-    kept = np.isfinite(m.per_point["r_c"])
-    if not kept.any():
+    finite = np.isfinite(m.per_point["r_c"])
+    if not finite.any():
         return numbers
-    largest, smallest = m.per_point["stretch"][kept].T
+    largest, smallest = m.per_point["stretch"][finite].T
     nothing = np.finfo(float).tiny
     ratios = np.maximum(largest, nothing) / np.maximum(smallest, 1e-12 * largest + nothing)
     sizes = np.sqrt(largest) * np.sqrt(smallest)
-    bound = m.per_point["bound"][kept]
-    excess = (m.per_point["r_c"][kept] - bound) / np.maximum(1 - bound, nothing)
+    bound = m.per_point["bound"][finite]
+    excess = (m.per_point["r_c"][finite] - bound) / np.maximum(1 - bound, nothing)
     bad, common = excess > BAD, float(np.median(largest))
     return numbers | {
         "size": float(np.median(sizes)),
@@ -153,152 +152,62 @@ def _spread(ends: tuple[float, float]) -> float:
     return high / low if low > 0 else float("inf")
 
 
-def read(numbers: Mapping[str, float]) -> Reading:
-    """Say what the numbers of :func:`gather` mean together.
+def read(numbers: Mapping[str, float]) -> Statement:
+    """Return what the numbers of :func:`gather` mean together.
 
-    The first of these that is the case: unrelated; collapsed; torn; folded; faithful, scaled or conformal;
-    stretched; distorted. What comes later may be so as well, and is not said. Where neighbourhoods are too
-    thick for the dimension of the embedding, only unrelated, collapsed and folded are told.
-
-    Returns
-    -------
-    Reading
-        A named tuple ``(kind, sentence)``.
+    The kinds are tested in this order: unrelated, collapsed, torn, folded, faithful, scaled or conformal,
+    stretched, distorted. The first that applies is returned; later ones may apply as well. If neighborhoods
+    are too thick for the dimension of the embedding, only unrelated, collapsed and folded are tested.
     """
-    if "ratio" not in numbers:
-        return Reading("nothing", "Nothing can be compared: each neighbourhood of the data is a single spot.")
-    for reading in (_unrelated, _collapsed, _thick, _torn, _folded, _alike, _stretched):
-        found = reading(numbers)
-        if found is not None:
-            return found
-    return Reading(
-        "distorted",
-        f"Shapes are distorted: {_percent(numbers['r_c'])} of a neighbourhood is not explained even when it "
-        f"may be rescaled, where {_percent(numbers['lower_bound'])} would be possible.",
-    )
+    kind = _kind(numbers) if "ratio" in numbers else "nothing"
+    sentence = _SENTENCES[kind].format_map({name: _Shown(value) for name, value in numbers.items()})
+    return Statement(kind.partition(":")[0], sentence)
 
 
-def _excess(numbers: Mapping[str, float], name: str) -> float:
-    bound = numbers["lower_bound"]
-    return (numbers[name] - bound) / (1 - bound) if bound < 1 else 0.0
+def _kind(numbers: Mapping[str, float]) -> str:
+    """Return the key of the sentence that applies."""
+    bound, ratio, share = numbers["lower_bound"], numbers["ratio"], numbers["share_bad"]
+    # One linear map shows every neighborhood if neither shapes nor sizes spread.
+    shapes_alike = numbers["ratio_spread"] <= UNIFORM
+    alike = shapes_alike and numbers["size_spread"] <= UNIFORM
 
+    def excess(name: str) -> float:
+        return (numbers[name] - bound) / (1 - bound) if bound < 1 else 0.0
 
-def _small(numbers: Mapping[str, float], excess: float) -> bool:
-    return excess <= SMALL + NOISY * numbers["lower_bound"]
+    def small(excess: float) -> bool:
+        return excess <= SMALL + NOISY * bound
 
-
-def _uniform(numbers: Mapping[str, float]) -> bool:
-    """Whether the same linear map is seen everywhere."""
-    return max(numbers["ratio_spread"], numbers["size_spread"]) <= UNIFORM
-
-
-def _unrelated(numbers: Mapping[str, float]) -> Reading | None:
-    if _excess(numbers, "r_c") <= UNRELATED:
-        return None
-    return Reading(
-        "unrelated",
-        f"The embedding has little to do with the data: {_percent(numbers['r_c'])} of a neighbourhood is not "
-        f"explained, and {_percent(numbers['overlap'])} of what lies near in it is far in the data.",
-    )
-
-
-def _collapsed(numbers: Mapping[str, float]) -> Reading | None:
-    ratio = numbers["ratio"]
+    if excess("r_c") > UNRELATED:
+        return "unrelated"
     gone = ratio > FLAT or (ratio > NARROW and numbers["ratio_spread"] > SPREAD)
-    if not gone or _excess(numbers, "nieqa_local") <= LOST:
-        return None
-    return Reading(
-        "collapsed",
-        f"A dimension is lost: neighbourhoods come out {_times(ratio)} times as long as wide, and rescaling "
-        "does not bring back what lies across.",
-    )
+    if gone and excess("nieqa_local") > LOST:
+        return "collapsed"
+    pulled = share > 0 and numbers["stretch_of_bad"] > PULLED and small(numbers["typical"])
+    # A large tear through many points can still affect few neighborhoods.
+    if bound <= THICK and pulled and (share > TEARS or not small(excess("r_n_scaled"))):
+        return "torn"
+    if numbers["overlap"] > (OVERLAPPING_ELONGATED if ratio > ELONGATED else OVERLAPPING):
+        return "folded"
+    if bound > THICK:
+        return "thick"
+    if ratio <= ALIKE and (small(excess("r_c")) or shapes_alike):
+        if numbers["size_spread"] > max(VARYING, numbers["ratio_spread"]):
+            return "conformal"
+        if not 1 / OFF < numbers["size"] < OFF:
+            return "scaled"
+        return "faithful" if small(excess("r_c")) else "faithful:noisy"
+    if alike:
+        return "stretched:alike"
+    return "stretched" if small(excess("nieqa_local")) else "distorted"
 
 
-def _thick(numbers: Mapping[str, float]) -> Reading | None:
-    bound = numbers["lower_bound"]
-    if bound <= THICK:
-        return None
-    return _folded(numbers) or Reading(
-        "thick",
-        f"Neighbourhoods are too thick to say more: no embedding of this dimension shows {_percent(bound)} "
-        "of them; try more dimensions, or more neighbours if the data are noisy.",
-    )
+class _Shown(float):
+    """Number that formats itself as a percentage or a factor with two digits."""
 
-
-def _torn(numbers: Mapping[str, float]) -> Reading | None:
-    share = numbers["share_bad"]
-    pulled = share > 0 and numbers["stretch_of_bad"] > PULLED and _small(numbers, numbers["typical"])
-    # A tear through many points meets few neighbourhoods, and is large all the same.
-    if not pulled or (share <= TEARS and _small(numbers, _excess(numbers, "r_n_scaled"))):
-        return None
-    return Reading(
-        "torn",
-        f"The embedding is torn, or neighbourhoods of the data take short cuts: {_percent(share)} of the "
-        f"neighbourhoods are pulled apart, stretched {_times(numbers['stretch_of_bad'])} times as much as "
-        "the others, which keep their shape.",
-    )
-
-
-def _folded(numbers: Mapping[str, float]) -> Reading | None:
-    elongated = numbers["ratio"] > ELONGATED
-    if numbers["overlap"] <= (OVERLAPPING_ELONGATED if elongated else OVERLAPPING):
-        return None
-    return Reading(
-        "folded",
-        f"Distant points lie on each other: {_percent(numbers['overlap'])} of what is nearest in the "
-        "embedding is far in the data, as if it were folded.",
-    )
-
-
-def _alike(numbers: Mapping[str, float]) -> Reading | None:
-    """Tell apart what keeps the shapes of neighbourhoods."""
-    small = _small(numbers, _excess(numbers, "r_c"))
-    if numbers["ratio"] > ALIKE or not (small or numbers["ratio_spread"] <= UNIFORM):
-        return None
-    if numbers["size_spread"] > max(VARYING, numbers["ratio_spread"]):
-        return Reading(
-            "conformal",
-            f"Shapes are kept, but the scale varies from place to place, by a factor of "
-            f"{_times(numbers['size_spread'])} between a tenth of the points and another: lengths cannot be "
-            "compared.",
-        )
-    if not 1 / OFF < numbers["size"] < OFF:
-        return Reading(
-            "scaled",
-            f"Only the unit is wrong: multiply the embedding by {numbers['scale']:.3g}, and R_N falls from "
-            f"{numbers['r_n']:.3g} to {numbers['r_n_scaled']:.3g}.",
-        )
-    rest = "" if small else ", and the rest looks like noise: the stretch is the same everywhere"
-    return Reading(
-        "faithful",
-        f"The embedding is faithful: R_N is {numbers['r_n']:.3g}, {numbers['lower_bound']:.3g} is the least "
-        f"possible{rest}.",
-    )
-
-
-def _stretched(numbers: Mapping[str, float]) -> Reading | None:
-    if _uniform(numbers):
-        return Reading(
-            "stretched",
-            f"Everything is stretched alike, {_times(numbers['ratio'])} times as much in one direction as in "
-            "another, as if coordinates had been normalised: one linear map undoes it.",
-        )
-    if _small(numbers, _excess(numbers, "nieqa_local")):
-        return Reading(
-            "stretched",
-            "Coordinates are stretched separately, and not alike everywhere: half of the neighbourhoods "
-            f"{_times(numbers['ratio'])} times as much or more in one direction as in another.",
-        )
-    return None
-
-
-def _percent(share: float) -> str:
-    return f"{_short(100 * share)} %"
-
-
-def _times(factor: float) -> str:
-    return _short(factor) if factor < 1000 else "more than 1000"
-
-
-def _short(value: float) -> str:
-    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+    def __format__(self, kind: str) -> str:
+        if kind not in ("%", "x"):
+            return super().__format__(kind)
+        if kind == "x" and not self < 1000:
+            return "more than 1000"
+        value = 100 * self if kind == "%" else self
+        return f"{float(value):{'.2g' if value < 10 else '.0f'}}" + " %" * (kind == "%")

@@ -1,9 +1,4 @@
-"""How faithful an embedding is, in every measure that people use.
-
-The Procrustes measures of Goldberg & Ritov (2009) and their overlap; those of Zhang, Ren & Zhang that let
-every coordinate be rescaled; trustworthiness and its relatives, by ranks among neighbours; and those that
-compare distances, along the neighbourhood graph or straight.
-"""
+"""Measures of how faithful an embedding is: of neighborhoods, of ranks and of distances."""
 
 from .distances import (
     Geodesic,
@@ -32,33 +27,10 @@ from .ranks import (
     trustworthiness,
 )
 
+# fmt: off
 __all__ = [
-    "Faithfulness",
-    "Geodesic",
-    "Ranks",
-    "Shepard",
-    "agreement_rate",
-    "asim",
-    "continuity",
-    "coranking_matrix",
-    "faithfulness",
-    "geodesic",
-    "geodesic_stretch",
-    "lcmc",
-    "lower_bound",
-    "mrre",
-    "nieqa_global",
-    "nieqa_local",
-    "nieqa_truth",
-    "overlap",
-    "procrustes",
-    "q_nx",
-    "r_nx",
-    "rand_index",
-    "ranks",
-    "residual_variance",
-    "shepard",
-    "spearman",
-    "stress",
-    "trustworthiness",
+    "Faithfulness", "Geodesic", "Ranks", "Shepard", "agreement_rate", "asim", "continuity",
+    "coranking_matrix", "faithfulness", "geodesic", "geodesic_stretch", "lcmc", "lower_bound", "mrre",
+    "nieqa_global", "nieqa_local", "nieqa_truth", "overlap", "procrustes", "q_nx", "r_nx", "rand_index",
+    "ranks", "residual_variance", "shepard", "spearman", "stress", "trustworthiness",
 ]

@@ -1,4 +1,4 @@
-"""What lies on what is far away: the overlap of Goldberg & Ritov (2009), section 6."""
+"""Parts of an embedding that lie on each other: the overlap of Goldberg & Ritov (2009), section 6."""
 
 from __future__ import annotations
 
@@ -8,30 +8,26 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from .. import _core
-from ..core.arrays import as_count, as_points, thread_count
+from ..core.arrays import as_count, thread_count
 from ..graph.neighbors import Neighborhoods, resolve
-from .sampling import HALF_WIDTH, Array, Centers, NCenters, sampled, standard_error
+from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, checked, pair, standard_error
+from .table import scoring
 
-__all__ = ["OVERLAPPING", "OVERLAP_STEPS", "overlap"]
-
-# With fewer, noise across a surface makes points distant that are near in the truth: on a roll of 20,000
-# points with noise 0.6 and 12 neighbours the true coordinates score 0.09 with 3 steps and 0.01 with 4. With
-# more, layers are overlooked where a surface is only some steps wide.
+# Default number of steps up to which points count as near. With fewer, noise across a surface separates near
+# points: on a roll of 20,000 points with noise 0.6 and 12 neighbors the true coordinates score 0.09 with 3
+# steps and 0.01 with 4. With more, layers are missed where a surface is only some steps wide.
 OVERLAP_STEPS = 4
 
-# The overlap above which distant points are said to lie on each other. With 12 neighbours the true
-# coordinates of a roll stay far below it, even with noise 0.6; two layers on a tenth of the data reach it.
+# Overlap above which an embedding is said to lie on itself. With 12 neighbors the true coordinates of a roll
+# stay far below it, even with noise 0.6; two layers on a tenth of the data reach it.
 OVERLAPPING = 0.05
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
-class _Overlap:
-    """Finds how much lies on what is far away, when somebody looks: it takes longer than all the rest.
-
-    A copy or a file holds what it is found from, which a fitted estimator holds as well.
-    """
+class LazyOverlap:
+    """Overlap of an embedding, computed at the first access: it takes longer than all other measures."""
 
     y: Any
     neighborhoods: Neighborhoods
@@ -41,26 +37,27 @@ class _Overlap:
 
     @cached_property
     def shares(self) -> Array:
+        """Overlap of each measured point."""
         threads = thread_count(self.n_jobs)
-        return _core.overlap(self.y, self.neighborhoods._graph, self.steps, self.centers, threads)
+        return _core.overlap(self.y, self.neighborhoods.core, self.steps, self.centers, threads)
 
     @property
     def standard_error(self) -> float:
-        # Without a sample the mean is exact, and nobody needs to look.
+        """Standard error of the mean; 0, without computing it, if all points are measured."""
         share = 1.0 if self.centers is None else len(self.centers) / len(self.y)
         return 0.0 if share == 1 else standard_error(self.shares, share)
 
 
-class _WithOverlap(Mapping[str, Value], Generic[Value]):
-    """What is known, and "overlap", which is found at the first look at its value."""
+class WithOverlap(Mapping[str, Value], Generic[Value]):
+    """Values by name, and "overlap", which is computed at the first access."""
 
-    def __init__(self, known: Mapping[str, Value], found: _Overlap, name: str) -> None:
-        self.known: dict[str, Value] = dict(known.known if isinstance(known, _WithOverlap) else known)
-        self._found, self._name = found, name
+    def __init__(self, known: Mapping[str, Value], overlap: LazyOverlap, attribute: str) -> None:
+        self.known: dict[str, Value] = dict(known.known if isinstance(known, WithOverlap) else known)
+        self._overlap, self._attribute = overlap, attribute
 
     def __getitem__(self, name: str) -> Value:
         if name == "overlap":
-            value: Value = getattr(self._found, self._name)
+            value: Value = getattr(self._overlap, self._attribute)
             return value
         return self.known[name]
 
@@ -78,6 +75,7 @@ class _WithOverlap(Mapping[str, Value], Generic[Value]):
         return repr({**self.known, "overlap": ...})
 
 
+@scoring(0.0, 0.49)
 def overlap(
     X: Any,
     Y: Any,
@@ -92,52 +90,31 @@ def overlap(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> float | Array:
-    """Return how much of an embedding lies on what is far away in the data (section 6).
+    """Return the share of nearest points in an embedding that are far apart in the data (section 6).
 
     For each point, the share of its nearest points in Y that are more than `steps` steps away on the
-    undirected neighbourhood graph, or in another component: in [0, 1], 0 is perfect, and 1/2 is what two
-    layers on each other score. As many are looked at as the graph has neighbours (the rounded mean if sizes
-    differ), or as the component has others. Invariant under rotation, translation and scaling of X and Y.
+    undirected neighborhood graph, or in another component: in [0, 1]. 0 is perfect, and two layers on each
+    other score 1/2. The number of nearest points is that of neighbors in the graph (the rounded mean if sizes
+    differ), or that of other points in the component. Invariant under rotation, translation and scaling of X
+    and Y.
 
-    Cost: where Y is faithful little more than that of the neighbours in Y, at random about 12 times as much.
+    Cost: little more than the neighbors in Y if Y is faithful, about 12 times as much if it is random.
     Memory: O(n k).
 
     Parameters
     ----------
     X : array-like of shape (n, q) or None
-        The data; None if `neighborhoods` are given.
-    Y : array-like of shape (n, d)
-        Their embedding, from any tool.
-    n_neighbors, radius, neighborhoods, n_centers, half_width, random_state, n_jobs
-        As for :func:`faithfulness`.
+        Input data; None if `neighborhoods` are given.
     steps : int, default 4
-        How many steps are not yet far. Noise needs 3 or 4, and many steps overlook thin layers.
-    per_point : bool, default False
-        Return the share of every point instead of their mean.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
-    >>> ub.metrics.overlap(X, coordinates)
-    0.0
-    >>> ub.metrics.overlap(X, X[:, :2]) > 0.4  # the roll seen from its side
-    True
+        Number of steps up to which points count as near. Noise needs 3 or 4; with many steps thin layers are
+        missed.
     """
-    y, far = as_points(Y, "Y"), as_count(steps, "steps")
     if X is None and neighborhoods is None:
-        raise ValueError("give X, or the neighbourhoods of its points as neighborhoods=")
-    x = None if X is None else as_points(X, "X")
-    if x is not None and len(x) != len(y):
-        raise ValueError(f"X has {len(x)} rows, but Y has {len(y)}")
-    graph, threads = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)._graph, thread_count(n_jobs)
-
-    def measure(centers: Centers) -> Array:
-        return _core.overlap(y, graph, far, centers, threads)
-
-    _, shares = sampled(len(y), n_centers, half_width, random_state, measure, lambda shares: [shares])
-    return shares if per_point else float(shares.mean())
+        raise ValueError("give X, or the neighborhoods of its points as neighborhoods=")
+    sampling = Sampling(n_centers, half_width, random_state=random_state, n_jobs=n_jobs)
+    far = as_count(steps, "steps")
+    x, y = (None, checked(Y, "Y")) if X is None else pair(X, Y, narrower=False)
+    graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs).core
+    return sampling.over_points(
+        len(y), lambda centers: _core.overlap(y, graph, far, centers, sampling.threads), per_point
+    )

@@ -1,20 +1,17 @@
-"""How an embedding keeps who is near whom: trustworthiness, continuity, and all else that ranks tell.
-
-Trustworthiness and continuity (Venna & Kaski 2001), Q_NX, R_NX and the area under it (Lee & Verleysen
-2009; Lee et al. 2013), LCMC (Chen & Buja 2009), the agreement rate (Akkucuk & Carroll 2006), mean relative
-rank errors (Lee & Verleysen 2007) and the Rand index (France & Carroll 2007).
+"""How well an embedding keeps neighbors: trustworthiness, continuity, and all other measures by ranks.
 
 The rank of j about i is its place, from 1 to n - 1, among the other points in the order of their distance
 to i, ties in order of index. All measures follow from two tables: the ranks in X of the nearest in Y, and
-the ranks in Y of the nearest in X. None knows distances, so none sees a region that is stretched, or one
-laid on another of which no point is near; see :func:`unbend.faithfulness` for those.
+the ranks in Y of the nearest in X. Ranks hold no distances, so no measure detects a stretched region, or
+one that lies on another without mixing its nearest points; see :func:`unbend.faithfulness` for those.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,209 +19,133 @@ import numpy.typing as npt
 from .. import _core
 from ..core.arrays import as_count, thread_count
 from ..core.jsonable import finite
-from ..graph.neighbors import Neighborhoods
-from .sampling import HALF_WIDTH, Array, Centers, NCenters, interval, pair, sampled
-
-__all__ = [
-    "Ranks",
-    "agreement_rate",
-    "continuity",
-    "coranking_matrix",
-    "lcmc",
-    "mrre",
-    "q_nx",
-    "r_nx",
-    "rand_index",
-    "ranks",
-    "trustworthiness",
-]
+from ..core.kinds import choice
+from ..core.parameters import documented
+from ..graph.neighbors import Neighborhoods, resolve
+from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, interval, pair
+from .table import MEASURES, PARAMETERS, scoring
 
 Name = Literal[
     "trustworthiness", "continuity", "q_nx", "r_nx", "lcmc", "mrre_false", "mrre_missing", "rand_index", "auc"
 ]
+_KNOWN = choice(*get_args(Name))
+MrreKind = Literal["false", "missing"]
 Table = npt.NDArray[np.uint32]
-_Curve = tuple[Array, Array, Array]
 
-# What chance is taken off from: below 0 where less than by chance is kept, and 0 at random.
-_SIGNED = ("r_nx", "lcmc", "auc")
-# Reversed ranks score 1, and there is worse: 1.25 with 4 points and 2 neighbours.
-_UNCAPPED = ("mrre_false", "mrre_missing")
 _N_NEIGHBORS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Every measure by ranks, for 1 to K neighbours at once.
+    """Every measure by ranks, for 1 to K neighbors at once.
 
-    Each is an array with an entry for every entry of `k`.
+    Each measure is an array with an entry for every entry of `k`.
 
     Attributes
     ----------
-    k : ndarray of int
-        The numbers of neighbours, 1 to K.
-    trustworthiness, continuity : ndarray
-        T and C, in [0, 1]: 1 where no point among the k nearest in Y comes from farther away in X, and
-        where none of the k nearest in X is lost; what comes from far away costs its rank. 0 is the worst
-        that can be.
-    q_nx, r_nx, lcmc : ndarray
-        The share of the k nearest that both sides have in common, in [0, 1]; the same scaled so that
-        chance is 0 and perfection 1; and the same less chance, k / (n - 1). `q_nx` is also called the
-        agreement rate, and `r_nx` the corrected one. At k = n - 1 `r_nx` is 0.
-    mrre_false, mrre_missing : ndarray
-        Mean relative rank errors of the nearest in Y and of those in X: 0 is perfect, and 1 is what reversed
-        ranks score. A little more is possible.
-    rand_index : ndarray
-        The share of the other points that are neighbours on both sides or on neither; in [0, 1], 1 is
-        perfect. For small k it is near 1 for any embedding: look at :meth:`null`.
+    n_points : int
+        Number of points.
     auc : float
         The mean of `r_nx` with weights 1 / k, up to n - 2. With K = n - 2 it is the published area under the
         curve over log k.
-    best_k : int
-        Where `lcmc` is largest.
-    coranking : ndarray of int, shape (K, K)
-        The corner of the co-ranking matrix: how many pairs have rank r + 1 in X and s + 1 in Y.
-    n_points : int
-        How many points there are.
     centers : ndarray of int
-        The points looked at.
+        The measured points.
+    trustworthiness, continuity, q_nx, r_nx, lcmc, mrre_false, mrre_missing, rand_index : ndarray
+        The measures, as from the functions of these names; of :func:`mrre` for both kinds. At k = n - 1
+        `r_nx` is 0.
 
     Examples
     --------
     >>> import unbend as ub
     >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
     >>> m = ub.metrics.ranks(X, coordinates, n_neighbors=20)
-    >>> bool(m.trustworthiness.min() > 0.99), m.auc > 0.9
-    (True, True)
-    >>> bool(abs(m.null("trustworthiness")[-1] - 0.5) < 0.01)  # what a random embedding scores
+    >>> m.auc > 0.9
+    True
+    >>> bool(abs(m.null("trustworthiness")[-1] - 0.5) < 0.01)  # the score of a random embedding
     True
     """
 
     n_points: int
-    centers: npt.NDArray[np.uint32] = field(repr=False)
-    _in_x: Table = field(repr=False)
-    _in_y: Table = field(repr=False)
-    _curves: dict[str, _Curve] = field(repr=False)
     auc: float
-    _auc_spread: float = field(repr=False)
+    centers: npt.NDArray[np.uint32] = field(repr=False)
+    trustworthiness: Array = field(repr=False)
+    continuity: Array = field(repr=False)
+    q_nx: Array = field(repr=False)
+    r_nx: Array = field(repr=False)
+    lcmc: Array = field(repr=False)
+    mrre_false: Array = field(repr=False)
+    mrre_missing: Array = field(repr=False)
+    rand_index: Array = field(repr=False)
+    _spreads: Mapping[str, Array | float] = field(repr=False)
+    _nulls: Mapping[str, Array] = field(repr=False)
+    _tables: _core.RankTables = field(repr=False)
 
     @property
     def k(self) -> npt.NDArray[np.int64]:
-        """The numbers of neighbours, 1 to K."""
-        return np.arange(1, self._in_x.shape[1] + 1)
-
-    @property
-    def trustworthiness(self) -> Array:
-        """1 where no stranger is among the nearest in Y."""
-        return self._curves["trustworthiness"][0]
-
-    @property
-    def continuity(self) -> Array:
-        """1 where none of the nearest in X is lost."""
-        return self._curves["continuity"][0]
-
-    @property
-    def q_nx(self) -> Array:
-        """The share of the nearest that both sides have in common."""
-        return self._curves["q_nx"][0]
-
-    @property
-    def r_nx(self) -> Array:
-        """The same, 0 for chance and 1 for perfection."""
-        return self._curves["r_nx"][0]
-
-    @property
-    def lcmc(self) -> Array:
-        """The same less chance."""
-        return self._curves["lcmc"][0]
-
-    @property
-    def mrre_false(self) -> Array:
-        """Relative error of the ranks of the nearest in Y."""
-        return self._curves["mrre_false"][0]
-
-    @property
-    def mrre_missing(self) -> Array:
-        """Relative error of the ranks of the nearest in X."""
-        return self._curves["mrre_missing"][0]
-
-    @property
-    def rand_index(self) -> Array:
-        """The share of others that are neighbours on both sides or on neither."""
-        return self._curves["rand_index"][0]
+        """The numbers of neighbors, 1 to K."""
+        return np.arange(1, self._tables.k + 1)
 
     @property
     def best_k(self) -> int:
-        """Where `lcmc` is largest; of several the smallest."""
+        """The k with the largest `lcmc`; the smallest of several."""
         return int(np.argmax(self.lcmc)) + 1
 
     @cached_property
     def coranking(self) -> Table:
-        """The K x K corner of the co-ranking matrix, of the points looked at."""
-        return _core.coranking_corner(self.n_points, self._in_x, self._in_y)
+        """The corner of :func:`coranking_matrix` of the measured points, of shape (K, K)."""
+        return self._tables.coranking()
 
     def null(self, name: Name) -> Array | float:
-        """Return what a measure is, in the mean, when the points of Y are relabelled at random: exact."""
+        """Return the exact mean of a measure when the points of Y are relabeled at random."""
+        _KNOWN.test(name, "measure")
         if name == "auc":
             return 0.0
-        null = self._curve(name)[2]
-        return np.zeros_like(null) if name in _SIGNED else null
+        return np.zeros(self._tables.k) if MEASURES[name].low < 0 else self._nulls[name]
 
     def standard_error(self, name: Name) -> Array | float:
-        """Return the standard error of a measure for every k; 0 when all points were looked at."""
-        m = len(self.centers)
-        spread: Array | float = self._auc_spread if name == "auc" else self._curve(name)[1]
+        """Return the standard error of a measure for every k; 0 when all points were measured."""
+        _KNOWN.test(name, "measure")
+        m, spread = len(self.centers), self._spreads[name]
         if m == 1 < self.n_points:
-            return spread * 0 + np.inf  # one point says nothing of the others
+            return spread * 0 + np.inf  # one point says nothing about the others
         return spread * float(np.sqrt((1 - m / self.n_points) / m))
 
     def interval(self, name: Name, k: int | None = None) -> tuple[float, float]:
-        """Return the 95 % interval of a measure with `k` neighbours, K by default; `auc` has no k.
-
-        When all points were looked at the value is exact and both ends are the same.
-        """
-        low, high = -1.0 if name in _SIGNED else 0.0, np.inf if name in _UNCAPPED else 1.0
-        if name == "auc":
-            return interval(self.auc, float(self.standard_error(name)), low, high)
-        at = self._place(k)
-        errors = np.asarray(self.standard_error(name))
-        return interval(float(self._curve(name)[0][at]), float(errors[at]), low, high)
+        """Return the 95 % interval of a measure with `k` neighbors, K by default; `auc` has no k."""
+        errors = np.atleast_1d(self.standard_error(name))
+        at = -1 if name == "auc" else self._place(k)
+        value, measure = np.atleast_1d(getattr(self, name))[at], MEASURES[name]
+        return interval(float(value), float(errors[at]), measure.low, measure.high)
 
     def per_point(self, name: Name, k: int | None = None) -> Array:
-        """Return the value of every point looked at with `k` neighbours, K by default.
+        """Return the value of every measured point with `k` neighbors, K by default."""
+        return self.at_points([name], k)[name]
 
-        Their mean is the measure. A point can be below 0 in `r_nx` and `lcmc`.
-        """
-        if name != "auc":
-            self._curve(name)
-        return _core.rank_values(self.n_points, self._in_x, self._in_y, name, self._place(k) + 1)
+    def at_points(self, names: Sequence[str], k: int | None = None) -> dict[str, Array]:
+        """Return :meth:`per_point` of several measures, found together."""
+        for name in names:
+            _KNOWN.test(name, "measure")
+        return self._tables.values(list(names), self._place(k) + 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all curves and numbers without the arrays of points.
-
-        Ready for JSON: what is not finite is None.
-        """
-        curves = {name: curve[0].tolist() for name, curve in self._curves.items()}
-        counts = {"n_points": self.n_points, "n_centers": len(self.centers), "k": self.k.tolist()}
-        names: tuple[Any, ...] = (*self._curves, "auc")
-        errors = {name: np.asarray(self.standard_error(name)).tolist() for name in names}
-        held = {**counts, **curves, "auc": self.auc, "best_k": self.best_k, "standard_error": errors}
-        return {name: finite(value) for name, value in held.items()}
-
-    def _curve(self, name: str) -> _Curve:
-        if not isinstance(name, str) or name not in self._curves:
-            raise ValueError(f"{name!r} is unknown: use one of {', '.join((*self._curves, 'auc'))}")
-        return self._curves[name]
+        """Return all curves and numbers, without the arrays of points, for JSON: None if not finite."""
+        numbers: dict[str, Any] = {name: getattr(self, name).tolist() for name in (*self._nulls, "k")}
+        numbers |= {name: getattr(self, name) for name in ("n_points", "auc", "best_k")}
+        errors = {name: np.asarray(self.standard_error(name)).tolist() for name in get_args(Name)}
+        numbers |= {"n_centers": len(self.centers), "standard_error": errors}
+        return {name: finite(value) for name, value in numbers.items()}
 
     def _place(self, k: int | None) -> int:
-        most = int(self._in_x.shape[1])
+        most = self._tables.k
         if k is None:
             return most - 1
         wanted = as_count(k, "k")
         if wanted > most:
-            raise ValueError(f"k = {wanted} is out of range: {most} neighbours were looked at")
+            raise ValueError(f"k = {wanted} is out of range: at most {most} neighbours were measured")
         return wanted - 1
 
 
+@scoring(0.999, 0.362, attribute=".auc")
 def ranks(
     X: Any,
     Y: Any,
@@ -236,227 +157,130 @@ def ranks(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ranks:
-    """Measure by ranks with 1 to `n_neighbors` neighbours: trustworthiness, continuity, Q_NX, and all others.
+    """Take all measures by ranks with 1 to `n_neighbors` neighbors, such as trustworthiness and continuity.
 
-    Invariant under rotation, translation and scaling of X and of Y. Exact, ties in order of index.
+    Exact, with ties in order of index. Invariant under rotation, translation and scaling of X and of Y.
 
-    Cost: the search for neighbours on both sides, and for their ranks about as much again; never a matrix
-    of all distances. Memory: O(n K).
+    Cost: twice the search for neighbors on both sides. Memory: O(n K).
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
-    Y : array-like of shape (n, d)
-        Their embedding, from any tool; of any dimension.
     n_neighbors : int, default 12
-        K, the largest number of neighbours; of `neighborhoods`, if they are given, all by default.
+        K, the largest number of neighbors. With `neighborhoods`, all that they list by default.
     neighborhoods : Neighborhoods, optional
-        The exact nearest of every point of X, at least K for each, nearest first, if they are known: they are
-        taken as they are.
+        The exact nearest of every point of X, at least K each, nearest first, if they are already computed.
+        They are not checked.
     n_centers : int or "auto", optional
-        Look at this many points only, drawn at random; with "auto" at as many as it takes to know
-        trustworthiness, continuity and Q_NX with K neighbours within `half_width`, with 95 % confidence.
-    half_width : float, default 0.005
-        Half of the length of the intervals asked for with ``n_centers="auto"``.
-    random_state : int, Generator or RandomState, optional
-        Which points are drawn.
-    n_jobs : int, optional
-        Number of threads; all by default. The result is the same for any number.
-
-    Returns
-    -------
-    Ranks
-
-    Raises
-    ------
-    ValueError
-        If X and Y do not belong together, or hold entries that are not finite, or if `neighborhoods` list
-        too few.
-
-    Examples
-    --------
-    >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
-    >>> good, shadow = ub.metrics.ranks(X, coordinates), ub.metrics.ranks(X, X[:, :2])
-    >>> bool((good.trustworthiness > shadow.trustworthiness).all())
-    True
+        Number of points to measure, as a random sample; all by default. "auto" takes a sample large enough to
+        know trustworthiness, continuity and Q_NX with K neighbors within `half_width`.
     """
-    (x, y), threads = pair(X, Y, narrower=False), thread_count(n_jobs)
-    k, graph = _known(len(x), n_neighbors, neighborhoods)
-    n = len(x)
-
-    def measure(centers: Centers) -> tuple[Table, Table]:
-        return _core.rank_tables(x, y, k, graph, centers, threads)
-
-    def aims(tables: tuple[Table, Table]) -> list[Array]:
-        return [_core.rank_values(n, *tables, name, k) for name in ("trustworthiness", "continuity", "q_nx")]
-
-    centers, tables = sampled(n, n_centers, half_width, random_state, measure, aims)
-    curves = _core.rank_curves(n, *tables)
-    auc, spread = curves.pop("auc")
-    everyone = np.arange(n, dtype=np.uint32) if centers is None else centers
-    return Ranks(n, everyone, *tables, curves, auc, spread)
+    sampling = Sampling(n_centers, half_width, random_state=random_state, n_jobs=n_jobs)
+    x, y = pair(X, Y, narrower=False)
+    k, graph = _nearest(len(x), n_neighbors, neighborhoods)
+    return sampling.measured(
+        len(x),
+        lambda centers: measured_ranks(x, y, k, graph, centers=centers, n_jobs=n_jobs),
+        lambda m: m.at_points(["trustworthiness", "continuity", "q_nx"]).values(),
+    )[1]
 
 
-def trustworthiness(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> Any:
-    """Return T(k): how far the nearest in Y can be trusted to be near in X (Venna & Kaski 2001).
-
-    One less the ranks by which strangers among the k nearest in Y are too far in X, over the most that it
-    can be: in [0, 1], 1 is perfect, and at random it is about 1/2. With k >= n / 2 the most that it can be is
-    n (n - k) (n - k - 1) / 2 instead of n k (2n - 3k - 1) / 2.
-
-    Parameters
-    ----------
-    X, Y, n_neighbors
-        As for :func:`ranks`.
-    **options
-        `per_point` (return the value of every point instead of their mean), and what :func:`ranks` takes.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
-    >>> ub.metrics.trustworthiness(X, coordinates) > 0.99
-    True
-    """
-    return _one("trustworthiness", X, Y, n_neighbors, **options)
+def measured_ranks(
+    x: Any, y: Any, k: int, graph: Any = None, *, centers: Centers = None, n_jobs: int | None = None
+) -> Ranks:
+    """Measure checked arrays with 1 to `k` neighbors; `graph` holds the exact nearest in `x` if known."""
+    tables = _core.rank_tables(x, y, k, graph, centers, thread_count(n_jobs))
+    curves = tables.curves()
+    auc, auc_spread = curves.pop("auc")
+    return Ranks(
+        n_points=len(x),
+        auc=auc,
+        centers=np.arange(len(x), dtype=np.uint32) if centers is None else centers,
+        **{name: values for name, (values, _, _) in curves.items()},
+        _spreads={name: spreads for name, (_, spreads, _) in curves.items()} | {"auc": auc_spread},
+        _nulls={name: null for name, (_, _, null) in curves.items()},
+        _tables=tables,
+    )
 
 
-def continuity(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> Any:
-    """Return C(k): how far the nearest in X stay near in Y; :func:`trustworthiness` with sides exchanged.
+def _shorthand(name: Name, scores: tuple[float, float], text: str) -> Callable[..., Any]:
+    """Return the function of one measure, from its documentation and the scores of the example."""
 
-    Parameters
-    ----------
-    X, Y, n_neighbors, **options
-        As for :func:`trustworthiness`.
+    def measure(
+        X: Any, Y: Any, n_neighbors: int | None = None, *, per_point: bool = False, **options: Any
+    ) -> Any:
+        return _one(name, X, Y, n_neighbors, per_point, **options)
 
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
-    >>> ub.metrics.continuity(X, coordinates) == ub.metrics.trustworthiness(coordinates, X)
-    True
-    """
-    return _one("continuity", X, Y, n_neighbors, **options)
+    measure.__name__ = measure.__qualname__ = name
+    measure.__doc__ = text
+    return scoring(*scores, of="ranks")(measure)
 
 
-def q_nx(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> Any:
+trustworthiness = _shorthand(
+    "trustworthiness",
+    (1.0, 0.802),
+    """Return T(k), the trustworthiness: whether the nearest in Y are near in X (Venna & Kaski 2001).
+
+    If one of the k nearest in Y is not among the k nearest in X, it costs the excess of its rank in X. T is 1
+    minus the sum of costs over its maximum: in [0, 1], 1 is perfect, about 1/2 at random. The maximum is
+    n k (2n - 3k - 1) / 2, and n (n - k) (n - k - 1) / 2 if k >= n / 2.
+    """,
+)
+continuity = _shorthand(
+    "continuity",
+    (1.0, 0.995),
+    "Return C(k), the continuity: whether the nearest in X are near in Y; T(k) with X and Y exchanged.",
+)
+q_nx = _shorthand(
+    "q_nx",
+    (0.999, 0.387),
     """Return Q_NX(k): the share of the k nearest that X and Y have in common (Lee & Verleysen 2009).
 
-    In [0, 1], 1 is perfect, k / (n - 1) is chance.
+    In [0, 1]: 1 is perfect, and k / (n - 1) is chance.
+    """,
+)
+r_nx = _shorthand(
+    "r_nx",
+    (0.999, 0.384),
+    "Return R_NX(k): :func:`q_nx` scaled so that chance is 0 and perfection 1 (Lee et al. 2013).",
+)
+lcmc = _shorthand(
+    "lcmc",
+    (0.993, 0.381),
+    """Return LCMC(k), the local continuity meta-criterion: :func:`q_nx` minus chance (Chen & Buja 2009).
+
+    At most 1 - k / (n - 1), and 0 at random. It is largest at the k of ``ranks(...).best_k``.
+    """,
+)
+rand_index = _shorthand(
+    "rand_index",
+    (1.0, 0.993),
+    """Return the Rand index of the neighbors in X and in Y (France & Carroll 2007).
+
+    It is the share of the other points that are neighbors on both sides or on neither: in [0, 1], 1 is
+    perfect. For small k it is near 1 for any embedding.
+    """,
+)
+
+
+@scoring(0.0, 0.2, of="trustworthiness")
+def mrre(X: Any, Y: Any, n_neighbors: int | None = None, *, kind: MrreKind = "false", **options: Any) -> Any:
+    """Return a mean relative rank error (Lee & Verleysen 2007): 0 is perfect, and reversed ranks score 1.
+
+    It is the sum over the k nearest of ``|r - s| / s``, with ranks s in their own space and r on the other
+    side, divided by H = sum of ``|n - 2s| / s``, the sum for reversed ranks. A little more than 1 is
+    possible: 1.25 for 4 points with 2 neighbors, and no more for up to 39 points. Unlike trustworthiness it
+    detects ranks exchanged within a neighborhood.
 
     Parameters
     ----------
-    X, Y, n_neighbors, **options
-        As for :func:`trustworthiness`.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np, unbend as ub
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> ub.metrics.q_nx(X, 3 * X[:, ::-1], n_neighbors=5)
-    1.0
-    """
-    return _one("q_nx", X, Y, n_neighbors, **options)
-
-
-def r_nx(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> Any:
-    """Return R_NX(k): :func:`q_nx` scaled so that chance is 0 and perfection 1 (Lee et al. 2013).
-
-    Parameters
-    ----------
-    X, Y, n_neighbors, **options
-        As for :func:`trustworthiness`.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np, unbend as ub
-    >>> X, Y = np.random.default_rng(0).normal(size=(2, 500, 2))
-    >>> abs(ub.metrics.r_nx(X, Y)) < 0.02  # nothing in common
-    True
-    """
-    return _one("r_nx", X, Y, n_neighbors, **options)
-
-
-def lcmc(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> Any:
-    """Return LCMC(k), the local continuity meta-criterion: :func:`q_nx` less chance (Chen & Buja 2009).
-
-    At most 1 - k / (n - 1), 0 at random. The k at which it is largest is ``ranks(...).best_k``.
-
-    Parameters
-    ----------
-    X, Y, n_neighbors, **options
-        As for :func:`trustworthiness`.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np, unbend as ub
-    >>> X = np.random.default_rng(0).normal(size=(101, 2))
-    >>> round(ub.metrics.lcmc(X, X, n_neighbors=10), 12)
-    0.9
-    """
-    return _one("lcmc", X, Y, n_neighbors, **options)
-
-
-def mrre(
-    X: Any,
-    Y: Any,
-    n_neighbors: int | None = None,
-    *,
-    kind: Literal["false", "missing"] = "false",
-    **options: Any,
-) -> Any:
-    """Return a mean relative rank error (Lee & Verleysen 2007): 0 is perfect, 1 is what reversed ranks score.
-
-    Over the k nearest, s their ranks in their own space and r on the other side: ``|r - s| / s``, over
-    H = sum of ``|n - 2s| / s``. That is what reversed ranks give and not the most there is: 4 points with 2
-    neighbours can reach 1.25, and no up to 39 points more than that. Unlike trustworthiness it sees ranks
-    exchanged within a neighbourhood.
-
-    Parameters
-    ----------
-    X, Y, n_neighbors, **options
-        As for :func:`trustworthiness`.
     kind : {"false", "missing"}, default "false"
-        Of the nearest in Y, which may be false neighbours, or of those in X, which may be missing.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
-    >>> ub.metrics.mrre(X, coordinates) < 0.01 < ub.metrics.mrre(X, X[:, :2])
-    True
+        Measure the nearest in Y, which may be false neighbors, or those in X, which may be missing.
     """
-    if kind not in ("false", "missing"):
-        raise ValueError(f"kind = {kind!r} is unknown: use 'false' or 'missing'")
-    return _one("mrre_false" if kind == "false" else "mrre_missing", X, Y, n_neighbors, **options)
+    choice(*get_args(MrreKind)).test(kind, "kind")
+    return _one(f"mrre_{kind}", X, Y, n_neighbors, **options)
 
 
+@scoring(0.999, 0.387, of="trustworthiness")
 def agreement_rate(
     X: Any, Y: Any, n_neighbors: int | None = None, *, corrected: bool = False, **options: Any
 ) -> Any:
@@ -464,50 +288,13 @@ def agreement_rate(
 
     Parameters
     ----------
-    X, Y, n_neighbors, **options
-        As for :func:`trustworthiness`.
     corrected : bool, default False
-        Correct it for what random relabelling gives, which is known exactly: the same number as :func:`r_nx`.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np, unbend as ub
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> ub.metrics.agreement_rate(X, X[:, :1]) == ub.metrics.q_nx(X, X[:, :1])
-    True
+        Correct it for the exact mean of random relabeling: the same number as :func:`r_nx`.
     """
     return _one("r_nx" if corrected else "q_nx", X, Y, n_neighbors, **options)
 
 
-def rand_index(X: Any, Y: Any, n_neighbors: int | None = None, **options: Any) -> Any:
-    """Return the Rand index (France & Carroll 2007) of who is a neighbour on either side.
-
-    The share of the other points that are neighbours on both sides or on neither: in [0, 1], 1 is perfect.
-    While k is small it is near 1 for any embedding.
-
-    Parameters
-    ----------
-    X, Y, n_neighbors, **options
-        As for :func:`trustworthiness`.
-
-    Returns
-    -------
-    float, or ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np, unbend as ub
-    >>> X, Y = np.random.default_rng(0).normal(size=(2, 500, 2))
-    >>> ub.metrics.rand_index(X, Y, n_neighbors=5) > 0.97  # and yet they have nothing in common
-    True
-    """
-    return _one("rand_index", X, Y, n_neighbors, **options)
-
-
+@documented(PARAMETERS)
 def coranking_matrix(
     X: Any,
     Y: Any,
@@ -518,21 +305,14 @@ def coranking_matrix(
 ) -> Table:
     """Return the co-ranking matrix (Lee & Verleysen 2009).
 
-    Its entry (r, s) says how many pairs have rank r + 1 in X and s + 1 in Y.
+    Its entry (r, s) is the number of pairs with rank r + 1 in X and s + 1 in Y.
 
-    Cost: with `n_neighbors` that of :func:`ranks`; the whole matrix takes a sort of all distances of every
-    point, O(n^2 (q + d + log n)), and 4 n^2 bytes.
+    Cost: with `n_neighbors` that of :func:`ranks`, otherwise O(n^2 (q + d + log n)) and 4 n^2 bytes.
 
     Parameters
     ----------
-    X, Y, neighborhoods, n_jobs
-        As for :func:`ranks`.
     n_neighbors : int, optional
-        The corner of this size; the whole, (n - 1) x (n - 1), by default.
-
-    Returns
-    -------
-    ndarray of uint32
+        Size of the corner to return; by default the whole matrix, (n - 1) x (n - 1).
 
     Examples
     --------
@@ -550,18 +330,17 @@ def coranking_matrix(
 
 
 def _one(
-    name: Name, X: Any, Y: Any, n_neighbors: int | None, *, per_point: bool = False, **options: Any
+    name: Any, X: Any, Y: Any, n_neighbors: int | None, per_point: bool = False, **options: Any
 ) -> float | Array:
     m = ranks(X, Y, n_neighbors, **options)
-    return m.per_point(name) if per_point else float(m._curve(name)[0][-1])
+    return m.per_point(name) if per_point else float(getattr(m, name)[-1])
 
 
-def _known(n: int, n_neighbors: int | None, given: Neighborhoods | None) -> tuple[int, Any]:
-    """Return K, and the graph that was given, if it holds what is needed."""
+def _nearest(n: int, n_neighbors: int | None, given: Neighborhoods | None) -> tuple[int, Any]:
+    """Return K and the graph of given neighborhoods, checked."""
     if given is None:
         return as_count(_N_NEIGHBORS if n_neighbors is None else n_neighbors, "n_neighbors"), None
-    if not isinstance(given, Neighborhoods):
-        raise TypeError(f"neighborhoods must be unbend.Neighborhoods, got {type(given).__name__}")
+    given = resolve(None, given, None, None, None)
     if len(given) != n:
         raise ValueError(f"X has {n} rows, but neighborhoods are of {len(given)} points")
     size = given.n_neighbors
@@ -570,4 +349,4 @@ def _known(n: int, n_neighbors: int | None, given: Neighborhoods | None) -> tupl
     k = size if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     if k > size:
         raise ValueError(f"n_neighbors = {k} exceeds the {size} neighbours that neighborhoods list")
-    return k, given._graph
+    return k, given.core

@@ -1,94 +1,136 @@
-"""Means over a random sample of points: which points, how sure the mean is, and how many it takes."""
+"""Input of measures: checked data and embeddings, and random samples with the errors of their means."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.arrays import as_count, as_points, check_entries
-from ..core.random import generator
+from ..core.arrays import as_points, check_entries, thread_count
+from ..core.random import RandomState, generator
+from ..core.shared_parameters import FUNCTIONS
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Centers: TypeAlias = "npt.NDArray[np.uint32] | None"
-"""The points at which something is measured, in rising order; None for all."""
+"""The points that are measured, in ascending order; None for all points."""
 NCenters: TypeAlias = "int | Literal['auto'] | None"
 
 HALF_WIDTH = 0.005
 
-# Half-width of a 95 % interval in standard errors.
+# Half-width of a 95 % interval, in standard errors.
 NORMAL_95 = 1.959963984540054
 
-# So many centres tell how many are needed.
+# Number of points in the first sample of "auto". Its spread says how many points are needed.
 _PILOT = 1000
 
-# A sample is drawn this much larger than the one before says is needed: that one may have been lucky.
+# "auto" draws this factor more points than the last sample says are needed: its spread may be low by chance.
 _RESERVE = 1.1
+
+# Largest number of sources times points for shortest paths by default. It takes some seconds.
+WORK = 20_000_000
+
+# Smallest number of sources by default. Standard errors from fewer are unreliable.
+_FEWEST_SOURCES = 50
+
+# Up to the first number of pairs (2000 points) all are measured by default; above it, the second number.
+_ALL_PAIRS, _SOME_PAIRS = 2_000_000, 1_000_000
+
+_RANGES = {"residual_variance": (0.0, 1.0), "spearman": (-1.0, 1.0), "pearson": (-1.0, 1.0)}
+
+# Smallest sample of pairs. Standard errors come from 32 batches of at least 32 pairs.
+_FEWEST_PAIRS = 1024
 
 T = TypeVar("T")
 
 
-def sampled(
-    n: int,
-    n_centers: Any,
-    half_width: Any,
-    random_state: Any,
-    measure: Callable[[Centers], T],
-    aims: Callable[[T], Iterable[Array]],
-) -> tuple[Centers, T]:
-    """Measure at all of `n` points, at so many drawn at random, or at as many as a precision takes.
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """Size and seed of the random samples that measures are taken of, and the number of threads.
 
-    With ``n_centers="auto"`` the sample grows until the 95 % interval of the mean of each of `aims`, which
-    holds a value for every centre, reaches no farther than `half_width` to each side. If that takes more than
-    half of the points, all are measured.
-
-    Returns
-    -------
-    centers : ndarray of uint32 or None
-        Those measured; None for all.
-    result
-        What `measure` returned for them.
+    All values are checked when it is made.
     """
-    width = _as_half_width(half_width)
-    if isinstance(n_centers, np.ndarray):  # another measure has drawn already
-        return n_centers, measure(n_centers)
-    if n_centers == "auto" and isinstance(n_centers, str):
-        return _grown(n, width, random_state, measure, aims)
-    if n_centers is None or as_count(n_centers, "n_centers") >= n:
+
+    n_centers: Any = None  # Number of points to measure, "auto", None for all, or those already drawn.
+    half_width: float = HALF_WIDTH  # With "auto", largest half-width of the 95 % intervals of means.
+    n_sources: int | None = None  # Number of points to follow shortest paths from.
+    n_pairs: int | None = None  # Number of pairs for straight distances.
+    random_state: RandomState = None
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        drawn = isinstance(self.n_centers, np.ndarray) and self.n_centers.dtype == np.uint32
+        for name in ("n_sources", "n_pairs", "half_width", "n_jobs", *["n_centers"] * (not drawn)):
+            FUNCTIONS[""][name].check(getattr(self, name))
+
+    @property
+    def threads(self) -> int:
+        """Number of threads as the core takes it; 0 stands for all."""
+        return thread_count(self.n_jobs)
+
+    def measured(
+        self, n: int, measure: Callable[[Centers], T], aims: Callable[[T], Iterable[Array]]
+    ) -> tuple[Centers, T]:
+        """Measure all of `n` points, or a random sample of them.
+
+        With ``n_centers="auto"`` the sample grows until the 95 % intervals of the means of all `aims`, which
+        hold a value for every center, have at most `half_width`. If that takes more than half of the points,
+        all are measured. Returns the measured points, None for all, and the result of `measure` for them.
+        """
+        if not isinstance(self.n_centers, str):
+            centers: Centers = None
+            if isinstance(self.n_centers, np.ndarray):
+                centers = self.n_centers
+            elif self.n_centers is not None and self.n_centers < n:
+                centers = self._drawn(n, self.n_centers)
+            return centers, measure(centers)
+        order, size = generator(self.random_state).permutation(n).astype(np.uint32), _PILOT
+        while 2 * size <= n:
+            centers = np.sort(order[:size])
+            result = measure(centers)
+            needed = max((_needed(values, n, self.half_width) for values in aims(result)), default=0)
+            if needed <= size:
+                return centers, result
+            size = int(_RESERVE * needed) + 1
         return None, measure(None)
-    drawn = generator(random_state).choice(n, size=n_centers, replace=False, shuffle=False)
-    centers = np.sort(drawn).astype(np.uint32)
-    return centers, measure(centers)
 
+    def over_points(self, n: int, measure: Callable[[Centers], Array], per_point: bool) -> float | Array:
+        """Return a measure at every point that is measured, or the mean of the finite values."""
+        _, values = self.measured(n, measure, lambda values: [values])
+        if per_point:
+            return values
+        finite = values[np.isfinite(values)]
+        return float(finite.mean()) if len(finite) else float("inf")
 
-def _grown(
-    n: int,
-    half_width: float,
-    random_state: Any,
-    measure: Callable[[Centers], T],
-    aims: Callable[[T], Iterable[Array]],
-) -> tuple[Centers, T]:
-    order, size = generator(random_state).permutation(n).astype(np.uint32), _PILOT
-    while 2 * size <= n:
-        centers = np.sort(order[:size])
-        result = measure(centers)
-        needed = max((_needed(values, n, half_width) for values in aims(result)), default=0)
-        if needed <= size:
-            return centers, result
-        size = int(_RESERVE * needed) + 1
-    return None, measure(None)
+    def sources(self, n: int) -> Centers:
+        """Return the points to follow shortest paths from, in ascending order; None for all of `n`."""
+        wanted = max(_FEWEST_SOURCES, WORK // n) if self.n_sources is None else self.n_sources
+        return None if wanted >= n else self._drawn(n, wanted)
+
+    def pairs(self, n: int) -> int | None:
+        """Return how many pairs of `n` points to draw; None for all pairs."""
+        every = n * (n - 1) // 2
+        if self.n_pairs is None:
+            return _SOME_PAIRS if every > _ALL_PAIRS else None
+        if self.n_pairs < min(every, _FEWEST_PAIRS):
+            raise ValueError(f"n_pairs = {self.n_pairs} is too few: a sample needs at least {_FEWEST_PAIRS}")
+        return self.n_pairs
+
+    def _drawn(self, n: int, size: int) -> npt.NDArray[np.uint32]:
+        drawn = generator(self.random_state).choice(n, size=size, replace=False, shuffle=False)
+        return np.sort(drawn).astype(np.uint32)
 
 
 def _needed(values: Array, n: int, half_width: float) -> int:
-    """Return how many of `n` have to be drawn, going by the spread of some."""
-    kept = values[np.isfinite(values)]
-    if len(kept) < 2:
+    """Return how many of `n` points must be drawn, judging by the spread of `values`."""
+    finite = values[np.isfinite(values)]
+    if len(finite) < 2:
         return n
     with np.errstate(over="ignore", divide="ignore"):
-        endless = (NORMAL_95 * kept.std(ddof=1) / half_width) ** 2
-        return int(np.ceil(n / (1 + n / endless)))
+        from_infinitely_many = (NORMAL_95 * finite.std(ddof=1) / half_width) ** 2
+        return int(np.ceil(n / (1 + n / from_infinitely_many)))
 
 
 def standard_error(values: Array, share: float) -> float:
@@ -96,7 +138,7 @@ def standard_error(values: Array, share: float) -> float:
     if share == 1:
         return 0.0
     if len(values) < 2:
-        return float("inf")  # one neighbourhood says nothing of the others
+        return float("inf")  # one value says nothing about the others
     with np.errstate(over="ignore"):
         return float(values.std(ddof=1) * np.sqrt((1 - share) / len(values)))
 
@@ -104,7 +146,7 @@ def standard_error(values: Array, share: float) -> float:
 def interval(value: float, error: float, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
     """Return the 95 % interval of a value that cannot lie outside `low` and `high`.
 
-    It is a single point if there is no error, and everything if the error is not known.
+    It is a single point if the error is 0, and the whole range if the error is NaN (unknown).
     """
     if np.isnan(error):
         return low, high
@@ -112,30 +154,39 @@ def interval(value: float, error: float, low: float = -np.inf, high: float = np.
     return (max(low, value - half), min(high, value + half)) if half > 0 else (value, value)
 
 
+class WithErrors:
+    """Result whose numbers have standard errors."""
+
+    standard_error: Mapping[str, float]
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """Return the 95 % interval of a number; both ends are the same if nothing was sampled."""
+        if name not in self.standard_error:
+            raise ValueError(f"{name!r} has no interval: use one of {', '.join(self.standard_error)}")
+        low, high = _RANGES.get(name, (0.0, np.inf))
+        return interval(getattr(self, name), self.standard_error[name], low, high)
+
+
 def pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), *, narrower: bool = True) -> tuple[Any, Any]:
-    """Return data and embedding as the core takes them; a `narrower` one has no more columns."""
-    (first, second), (x, y) = names, map(as_points, (X, Y), names)
+    """Return data and embedding for the core, with checked rows, entries and, if `narrower`, columns."""
+    x = checked(X, names[0])
+    return x, companion(x, Y, names, narrower=narrower)
+
+
+def checked(X: Any, name: str = "X") -> Any:
+    """Return points as the core takes them, with finite entries."""
+    x = as_points(X, name)
+    check_entries(x, name)
+    return x
+
+
+def companion(x: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), *, narrower: bool = False) -> Any:
+    """Return an embedding of checked points `x`, checked itself."""
+    first, second = names
+    y = as_points(Y, second)
     if len(x) != len(y):
         raise ValueError(f"{first} has {len(x)} rows, but {second} has {len(y)}")
     if narrower and y.shape[1] > x.shape[1]:
         raise ValueError(f"{second} has {y.shape[1]} columns, more than the {x.shape[1]} of {first}")
-    check_entries(x, first)
     check_entries(y, second)
-    return x, y
-
-
-def check_sample(n_centers: Any, half_width: Any) -> None:
-    """Refuse what :func:`sampled` would refuse."""
-    _as_half_width(half_width)
-    if n_centers is not None and not (isinstance(n_centers, str) and n_centers == "auto"):
-        as_count(n_centers, "n_centers")
-
-
-def _as_half_width(value: Any) -> float:
-    try:
-        width = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"half_width = {value!r} is not a number") from None
-    if not 0 < width < np.inf:
-        raise ValueError(f"half_width = {width:g} is out of range: it must be positive")
-    return width
+    return y

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .embed import embed, faithfulness
-from .result import CellwiseFaithfulness, Partition
+from .gather import CellwiseFaithfulness, Partition
 from .run import PartWarning
 
 __all__ = ["CellwiseFaithfulness", "PartWarning", "Partition", "embed", "faithfulness"]

@@ -1,10 +1,9 @@
-"""Cells turned and moved until their overlaps agree: Procrustes subspaces alignment, one level up.
+"""Cells rotated and shifted until their overlaps agree: Procrustes subspaces alignment, one level up.
 
-What is a neighbourhood there is a piece here: a component of a cell. Two pieces that share points pull at
-each other by Y_i'HY_j, as P_i'P_j does between neighbourhoods, and the same code turns them: along the tree
-of the overlaps that fit best, then by sweeps of eq. 9. Overlaps that the others contradict lose their weight.
-Shifts follow from least squares, exactly. Cost: O(e d^3) for each sweep over e overlaps, and a sparse solve
-of as many unknowns as there are pieces.
+A piece, which is a component of a cell, takes the place of a neighborhood, and Y_i'HY_j of two pieces that share
+points that of P_i'P_j. The same code rotates them: along the tree of the overlaps that fit best, then by sweeps
+of eq. 9. Overlaps that the others contradict lose their weight. Shifts follow from least squares. Cost: O(e d^3)
+for each sweep over e overlaps, and a sparse solve with as many unknowns as there are pieces.
 """
 
 from __future__ import annotations
@@ -14,6 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
 
 from .. import _core
 
@@ -22,42 +24,28 @@ __all__ = ["Aligned", "Overlaps", "align"]
 Array = npt.NDArray[np.float64]
 
 GENTLE, STRICT = 10, 6
-"""How often overlaps are weighed anew: first so that the sum of distances is made small, not that of squares,
-by which the many win against the few; then so that what misses by far hardly counts at all."""
+"""Number of times that overlaps are weighted again: first to minimize the sum of distances, not of squares; then
+so that overlaps with large errors hardly count at all."""
 
 USUAL = 3.0
-"""An overlap that misses by so many times the usual counts a half."""
+"""An overlap whose error is this multiple of the usual error has half the weight."""
 
 LEAST = 1e-9
-"""No overlap counts less, so that what hangs on it alone has a place."""
+"""Minimum weight of an overlap, so that a piece that hangs on it alone has a place."""
 
 ROUNDING = 1e-7
-"""Misses of this share of an overlap are none: they are the root of a difference of squares."""
+"""Errors up to this share of an overlap are rounding: they are the root of a difference of squares."""
 
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """What pairs of pieces share; all arrays have an entry for each pair.
+    """What pairs of pieces share; all arrays have an entry for each pair."""
 
-    Attributes
-    ----------
-    ends : ndarray of shape (e, 2)
-        The pieces.
-    total : ndarray of shape (e,)
-        The weight of the points that they share.
-    means : ndarray of shape (e, 2, d)
-        Their means in the coordinates of each.
-    cross : ndarray of shape (e, d, d)
-        Y_i'HY_j.
-    sizes : ndarray of shape (e, 2)
-        |HY_i|^2 and |HY_j|^2.
-    """
-
-    ends: npt.NDArray[np.int64]
-    total: Array
-    means: Array
-    cross: Array
-    sizes: Array
+    ends: npt.NDArray[np.int64]  # Shape (e, 2). The pieces.
+    total: Array  # Shape (e,). The weight of the points that they share.
+    means: Array  # Shape (e, 2, d). Their means in the coordinates of each.
+    cross: Array  # Shape (e, d, d). Y_i'HY_j.
+    sizes: Array  # Shape (e, 2). |HY_i|^2 and |HY_j|^2.
 
     @classmethod
     def from_sums(cls, ends: npt.NDArray[np.int64], sums: Array, d: int) -> Overlaps:
@@ -74,35 +62,21 @@ class Overlaps:
 
     def shifted(self, turns: Array) -> Array:
         """Return how the first end of each overlap lies to the second, once turned."""
-        one, two = turns[self.ends[:, 0]], turns[self.ends[:, 1]]
-        return np.asarray(
-            np.einsum("ea,eab->eb", self.means[:, 0], one) - np.einsum("ea,eab->eb", self.means[:, 1], two)
-        )
+        one, two = (np.einsum("ea,eab->eb", self.means[:, i], turns[self.ends[:, i]]) for i in (0, 1))
+        return np.asarray(one - two)
 
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Motions of pieces, and how well they fit.
+    """Motions of pieces, and how well they fit."""
 
-    Attributes
-    ----------
-    turns : ndarray of shape (p, d, d)
-        Rows of a piece are multiplied by its turn from the right.
-    shifts : ndarray of shape (p, d)
-        What is added then.
-    components : ndarray of shape (p,)
-        Pieces that overlap, directly or not, have the same number.
-    error : ndarray of shape (e,)
-        The root mean square distance between both images of the points of each overlap.
-    trust : ndarray of shape (e,)
-        How much each overlap counts in the end, from 0 to 1.
-    """
-
-    turns: Array
-    shifts: Array
+    turns: Array  # Shape (p, d, d). Rows of a piece are multiplied by its turn from the right.
+    shifts: Array  # Shape (p, d). What is added then.
+    # Shape (p,). Pieces that overlap, directly or not, have the same number.
     components: npt.NDArray[np.int64]
+    # Shape (e,). The root mean square distance between both images of the points of each overlap.
     error: Array
-    trust: Array
+    trust: Array  # Shape (e,). How much each overlap counts in the end, from 0 to 1.
 
 
 def align(overlaps: Overlaps, n_pieces: int, d: int) -> Aligned:
@@ -123,16 +97,11 @@ def align(overlaps: Overlaps, n_pieces: int, d: int) -> Aligned:
     """
     components = _components(overlaps.ends, n_pieces)
     if len(overlaps.ends) == 0:
-        return Aligned(
-            np.tile(np.eye(d), (n_pieces, 1, 1)),
-            np.zeros((n_pieces, d)),
-            components,
-            np.empty(0),
-            np.empty(0),
-        )
+        unturned, none = np.tile(np.eye(d), (n_pieces, 1, 1)), np.empty(0)
+        return Aligned(unturned, np.zeros((n_pieces, d)), components, none, none)
     odds = _round_triangles(overlaps, n_pieces)
     trust = _trust(odds, overlaps, strict=True)
-    turns = shifts = error = None
+    turns: Any = None
     for step in range(GENTLE + STRICT):
         turns = _turn(overlaps, n_pieces, d, trust, odds, turns)
         shifts = _shift(overlaps, overlaps.shifted(turns), n_pieces, trust)
@@ -140,16 +109,10 @@ def align(overlaps: Overlaps, n_pieces: int, d: int) -> Aligned:
         squared = overlaps.missing(turns) / overlaps.total + (apart**2).sum(axis=1)
         error = np.sqrt(squared)
         trust = _trust(squared, overlaps, strict=step >= GENTLE)
-    assert turns is not None
-    assert shifts is not None
-    assert error is not None
     return Aligned(turns, shifts, components, error, trust)
 
 
 def _components(ends: Any, n_pieces: int) -> npt.NDArray[np.int64]:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     joined = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_pieces, n_pieces))
     return np.asarray(connected_components(joined, directed=False)[1], dtype=np.int64)
 
@@ -205,12 +168,7 @@ def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, 
     columns = np.concatenate([ends[:, 1], ends[:, 0]])
     order = np.lexsort((columns, rows))
     indptr = np.searchsorted(rows[order], np.arange(n_pieces + 1)).astype(np.int64)
-    graph: Any = {
-        "found_here": False,
-        "n_neighbors": None,
-        "indptr": indptr,
-        "indices": columns[order].astype(np.uint32),
-    }
+    graph = _core.Graph(columns[order].astype(np.uint32), indptr=indptr)
     scale = 1.0 / overlaps.sizes.max()
     cross = scale * trust[:, None, None] * overlaps.cross
     products = np.concatenate([cross, np.swapaxes(cross, 1, 2)])[order]
@@ -226,9 +184,6 @@ def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, 
 
 def _shift(overlaps: Overlaps, apart: Array, n_pieces: int, trust: Array) -> Array:
     """Return the shifts that leave the least between overlaps; each component keeps its first piece."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.linalg import splu
-
     one, two = overlaps.ends.T
     w = trust * overlaps.total / overlaps.total.max()
     free = np.ones(n_pieces, dtype=bool)

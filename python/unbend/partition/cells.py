@@ -1,7 +1,6 @@
-"""What is done with one cell alone: embedded with its halo, and laid over its neighbours.
+"""Tasks of one cell: embed it with its halo, and compare it with its neighbors.
 
-Every function is given a job and the number of a cell, reads what it needs from the shelf, and leaves its
-result there: the same bits whoever runs it, in whatever order. What is kept already is not made again.
+A task reads what it needs from checkpoints and leaves its result there: the same bits in any process and order.
 """
 
 from __future__ import annotations
@@ -15,8 +14,12 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.progress import Progress
+from ..fit.alignment import AlignmentSettings
+from ..fit.greedy import GreedySettings
+from ..fit.problem import Problem, neighbor_count
+from ..fit.run import flatten
 from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, search
-from .checkpoint import Arrays
+from .checkpoint import Arrays, checkpointed
 from .scatter import Job, Members, members
 
 __all__ = ["Cell", "embed", "neighbors_of", "overlaps", "proved", "rim_of", "tangent_scale", "weight"]
@@ -27,60 +30,42 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell, and where its points are on the shelf.
-
-    Attributes
-    ----------
-    number : int
-        Which.
-    sizes, segments : ndarray
-        How many of its points each block has, and where.
-    neighbors : tuple of int
-        Cells it shares points with, in order.
-    width : float
-        Of its halo.
-    reach : float
-        Up to which gap all points of the halo are known.
-    """
+    """A cell, and where its points are in the checkpoints."""
 
     number: int
-    sizes: npt.NDArray[np.int64]
-    segments: npt.NDArray[np.int64]
-    neighbors: tuple[int, ...]
-    width: float
-    reach: float
+    sizes: npt.NDArray[np.int64]  # Number of its points in each block.
+    segments: npt.NDArray[np.int64]  # Their place in the file of each block.
+    neighbors: tuple[int, ...]  # Cells that share points with it, in order.
+    width: float  # Width of its halo.
+    reach: float  # Gap up to which all points of the halo are known.
 
     def members(self, job: Job) -> Members:
-        """Read its points."""
+        """Return its points."""
         return members(job, self.sizes, self.segments)
 
 
 # Embedded alone -------------------------------------------------------------------------------------------
 
 
+@checkpointed("scale")
 def tangent_scale(job: Job, cell: Cell) -> Arrays:
-    """Return from how many neighbours tangents should be found; 0 if from those of the graph."""
-
-    def make() -> Arrays:
-        held = cell.members(job)
-        if len(held.x) <= job.n_neighbors:
-            return {"scale": np.array(-1)}
-        graph = neighbors_of(job, held.x)
-        scale = _core.tangent_scale(held.x, graph._graph, job.n_components, 0, job.n_jobs)
-        return {"scale": np.array(0 if scale is None else scale)}
-
-    return job.shelf.made(f"scale-{cell.number}", make)
+    """Return the number of neighbors from which tangents should be found; 0 for those of the graph."""
+    held = cell.members(job)
+    if len(held.x) <= job.n_neighbors:
+        return {"scale": np.array(-1)}
+    scale = _problem(job, held.x, neighbors_of(job, held.x)).core.tangent_scale(0)
+    return {"scale": np.array(0 if scale is None else scale)}
 
 
 def embed(job: Job, cell: Cell, tangent_neighbors: int | None) -> Arrays:
-    """Embed a cell with its halo; return what there is to say of it, for all else is on the shelf."""
+    """Embed a cell with its halo; return a summary, and leave all else in checkpoints."""
     name, rim = f"cell-{cell.number}", f"rim-{cell.number}-0"
-    said = job.shelf.find(f"said-{cell.number}")
-    if said is None or not (job.shelf.has(name) and job.shelf.has(rim)):
+    said = job.checkpoints.find(f"said-{cell.number}")
+    if said is None or not (job.checkpoints.has(name) and job.checkpoints.has(rim)):
         said, kept = _embed(job, cell, tangent_neighbors)
-        job.shelf.keep(name, kept)
-        job.shelf.keep(rim, rim_of(kept, kept["y"], cell.width))
-        job.shelf.keep(f"said-{cell.number}", said)
+        job.checkpoints.save(name, kept)
+        job.checkpoints.save(rim, rim_of(kept, kept["y"], cell.width))
+        job.checkpoints.save(f"said-{cell.number}", said)
     return said
 
 
@@ -92,16 +77,16 @@ def _embed(job: Job, cell: Cell, tangent_neighbors: int | None) -> tuple[Arrays,
         said["proved"] = np.array(proved(held, graph, cell.reach))
         places = np.flatnonzero(_joined(held, graph, cell.reach))
         held = held.some(places)
-        del graph  # it is searched for anew among those that are left
+        del graph  # another search follows, among the points that remain
         embedding, graph, n_iter = _laid_flat(job, held, tangent_neighbors)
     except (ValueError, MemoryError, ArithmeticError) as error:
-        reason = " ".join(str(error).split()) if said["core"] else ""  # no harm is done where nothing is
+        reason = " ".join(str(error).split()) if said["core"] else ""  # a cell without points cannot fail
         return said | {"failed": np.array(reason), "pieces": np.zeros(0, np.int64)}, _nowhere(job, held)
     pieces = graph.component_labels.astype(np.int32)
     counts = np.bincount(pieces[held.core], minlength=int(pieces.max()) + 1)
-    # What has no point of the cell itself is another cell's concern.
+    # Pieces without a point of the cell itself belong to other cells.
     pieces[counts[pieces] == 0] = -1
-    indices = graph._graph["indices"].reshape(len(held.ids), -1)
+    indices = graph.indices.reshape(len(held.ids), -1)
     said |= {"failed": np.array(""), "pieces": counts, "n_iter": np.array(n_iter)}
     return said, _where(held) | {"places": places, "y": embedding, "piece": pieces, "indices": indices}
 
@@ -111,7 +96,7 @@ def _where(held: Members) -> Arrays:
 
 
 def _nowhere(job: Job, held: Members) -> Arrays:
-    """Return what is kept of a cell that could not be embedded."""
+    """Return the checkpoint of a cell that could not be embedded."""
     n = len(held.ids)
     return _where(held) | {
         "places": np.arange(n),
@@ -122,12 +107,12 @@ def _nowhere(job: Job, held: Members) -> Arrays:
 
 
 def _joined(held: Members, graph: Neighborhoods, reach: float) -> Booleans:
-    """Return which points belong with the cell: its own, and those in neighbourhoods known to be whole.
+    """Return the points that belong with the cell: its own, and those in neighborhoods known to be whole.
 
-    At its end a halo may hold scraps of other parts of the surface. Points there lack neighbours, and would
-    be joined to whatever is near: to the next sheet.
+    At its end a halo may hold scraps of other parts of the surface. Points there lack their neighbors, and would
+    be joined to the next sheet.
     """
-    lists = graph._graph["indices"].reshape(len(held.ids), -1)
+    lists = graph.indices.reshape(len(held.ids), -1)
     whole = held.core | (2 * _farthest(graph) + held.gaps <= reach)
     joined: Booleans = whole.copy()
     joined[lists[whole].ravel()] = True
@@ -135,93 +120,78 @@ def _joined(held: Members, graph: Neighborhoods, reach: float) -> Booleans:
 
 
 def _laid_flat(job: Job, held: Members, tangent_neighbors: int | None) -> tuple[Array, Neighborhoods, int]:
-    """Embed by the estimator that would embed all: its stages after the search for neighbours."""
+    """Embed the points of a cell as all data would be embedded, after the search for neighbors."""
     graph = neighbors_of(job, held.x)
-    estimator = _estimator(job, tangent_neighbors, len(held.x))
-    estimator.neighborhoods_, estimator.component_labels_ = graph, graph.component_labels
+    wide = None if tangent_neighbors is None else min(tangent_neighbors, len(held.x) - 1)
+    kind: Any = {"psa": AlignmentSettings, "gp": GreedySettings}[job.method]
+    settings = kind.of(job.parameters | {"tangent_neighbors": wide, "cut": False})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of parts of the data, where the whole is asked about
-        embedding, _ = estimator._lay_flat(held.x, job.n_neighbors, Progress())
-    return np.ascontiguousarray(embedding), graph, int(estimator.n_iter_)
+        warnings.simplefilter("ignore")  # they are about a part of the data
+        found: Any = flatten(settings, _problem(job, held.x, graph), Progress())
+    return np.ascontiguousarray(found.embedding), graph, int(found.n_iter)
 
 
-def _estimator(job: Job, tangent_neighbors: int | None, n: int) -> Any:
-    from ..estimators.align import ProcrustesAlignment
-    from ..estimators.embed import GreedyProcrustes
-
-    kind: Any = {"psa": ProcrustesAlignment, "gp": GreedyProcrustes}[job.method]
-    if tangent_neighbors is not None:
-        tangent_neighbors = min(tangent_neighbors, n - 1)
-    return kind(
-        n_components=job.n_components,
-        n_neighbors=job.n_neighbors,
-        tangent_neighbors=tangent_neighbors,
-        cut=False,
-        n_jobs=job.n_jobs or None,
-        **job.parameters,
-    )
+def _problem(job: Job, x: Any, graph: Neighborhoods) -> Problem:
+    objective = job.parameters.get("objective", "R_N")
+    return Problem(_core.Points(x), graph, job.n_components, objective, job.n_jobs or None)
 
 
 def neighbors_of(job: Job, x: Any) -> Neighborhoods:
-    """Return the neighbourhoods of points among themselves."""
-    if len(x) <= job.n_neighbors:
-        raise ValueError(
-            f"n_neighbors = {job.n_neighbors} needs at least {job.n_neighbors + 1} points, got {len(x)}"
-        )
+    """Return the neighborhoods of points among themselves."""
+    k = neighbor_count(job.n_neighbors, len(x))
     method = job.parameters.get("neighbors_method", "auto")
     recall = job.parameters.get("neighbors_recall", DEFAULT_RECALL)
-    return search(x, job.n_neighbors, method, recall, 0, job.n_jobs or None)
+    return search(x, k, method, recall, 0, job.n_jobs or None)
 
 
 def proved(held: Members, graph: Neighborhoods, reach: float) -> int:
-    """Return how many points of the cell certainly have all their neighbours: see `plan`."""
+    """Return the number of points of the cell that certainly have all their neighbors: see `plan`."""
     core = held.core
     return int((2 * _farthest(graph)[core] <= reach + np.minimum(held.second[core], reach)).sum())
 
 
 def _farthest(graph: Neighborhoods) -> Array:
-    """Return how far the farthest neighbour of each point is."""
+    """Return the distance of each point to its farthest neighbor."""
     assert graph.distances is not None
     return graph.distances.reshape(len(graph), -1)[:, -1]
 
 
-# Laid over its neighbours ---------------------------------------------------------------------------------
+# Compared with its neighbors ------------------------------------------------------------------------------
 
 
 def rim_of(kept: Arrays, y: Array, width: float) -> Arrays:
-    """Return what other cells hold too: the halo, and what lies in the halos of others."""
+    """Return the points that other cells hold too: the halo, and those in the halos of others."""
     shared = (kept["gaps"] >= 0) | (kept["second"] <= width)
     rim = {name: kept[name][shared] for name in ("ids", "gaps", "piece")}
     return rim | {"y": y[shared]}
 
 
 def weight(gaps: Any, width: float) -> Array:
-    """Return how much the word of a cell counts: all for its own points, less towards the end of its halo."""
+    """Return the weight of a cell for its points: 1 for its own, less towards the end of its halo."""
     share = np.maximum(gaps, 0.0) / width if width > 0 else np.zeros(len(gaps))
     return np.asarray(np.maximum(1.0 - share, 1e-3) ** 2, dtype=np.float64)
 
 
+@checkpointed("overlap")
 def overlaps(job: Job, cell: Cell) -> Arrays:
     """Compare a cell with those after it, piece by piece, by the points that both hold.
 
     An edge is (own piece, other cell, other piece), and of both pieces' coordinates of the points that they
     share: total weight, count, means, Y_i'HY_j, |HY_i|^2 and |HY_j|^2.
     """
-
-    def make() -> Arrays:
-        own = job.shelf.take(f"rim-{cell.number}-0")
-        edges, numbers = [], []
-        for other in (other for other in cell.neighbors if other > cell.number):
-            for pair, sums in _compared(own, job.shelf.take(f"rim-{other}-0"), cell.width, job.n_components):
-                edges.append((pair[0], other, pair[1]))
-                numbers.append(sums)
-        d = job.n_components
-        return {
-            "edges": np.array(edges, dtype=np.int64).reshape(-1, 3),
-            "sums": np.array(numbers, dtype=np.float64).reshape(-1, 2 + 2 * d + d * d + 2),
-        }
-
-    return job.shelf.made(f"overlap-{cell.number}", make)
+    own = job.checkpoints.load(f"rim-{cell.number}-0")
+    edges, numbers = [], []
+    for other in (other for other in cell.neighbors if other > cell.number):
+        for pair, sums in _compared(
+            own, job.checkpoints.load(f"rim-{other}-0"), cell.width, job.n_components
+        ):
+            edges.append((pair[0], other, pair[1]))
+            numbers.append(sums)
+    d = job.n_components
+    return {
+        "edges": np.array(edges, dtype=np.int64).reshape(-1, 3),
+        "sums": np.array(numbers, dtype=np.float64).reshape(-1, 2 + 2 * d + d * d + 2),
+    }
 
 
 def _compared(one: Arrays, two: Arrays, width: float, d: int) -> list[tuple[tuple[int, int], Array]]:
@@ -234,7 +204,7 @@ def _compared(one: Arrays, two: Arrays, width: float, d: int) -> list[tuple[tupl
     for key in np.unique(keys):
         of = keys == key
         if of.sum() <= d:
-            continue  # a turn is not decided by so few
+            continue  # too few points to determine a rotation
         sums = _moments(one["y"][at[of]], two["y"][there[of]], weights[of])
         found.append(((int(key >> 32), int(key & (2**32 - 1))), sums))
     return found

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
+from ..core.parameters import documented
 from ..core.progress import Callback, Progress
-from ..files.tables import check_target
-from .result import CellwiseFaithfulness, Partition
+from ..core.shared_parameters import FUNCTIONS
+from ..files import check_target
+from ..fit.alignment import AlignedEmbedding
+from ..fit.problem import Problem
+from .gather import CellwiseFaithfulness, Partition
 from .run import Serial
 from .sources import source_of
 from .task import Task, folder_for
@@ -21,9 +25,13 @@ __all__ = ["embed", "faithfulness", "within"]
 Method = Literal["psa", "gp"]
 
 PASSES = 10
-"""How often seams are removed."""
+"""Maximum number of passes that settle every cell between its neighbors."""
+
+IN_CELLS = ("alignment", "annealing", "overlap_penalty", "solve_tol", "neighbors_method", "neighbors_recall")
+"""The parameters that each cell is embedded with as all data would be."""
 
 
+@documented(FUNCTIONS)
 def embed(
     X: Any,
     out: str | os.PathLike[str] | None = None,
@@ -48,56 +56,49 @@ def embed(
 ) -> Partition:
     """Embed data of any size, cell by cell.
 
-    A sample of the points says where cells are. Each cell, with a halo of points of its neighbours, is
-    embedded by itself; cells are turned and moved until they agree on what they share, and seams are removed
-    between them. Only one cell is in memory at a time. The same data and parameters give the same bits, for
-    any number of threads.
+    A sample of the points defines the cells. Each cell, with a halo of points of its neighbors, is embedded by
+    itself. Cells are rotated and shifted until they agree on the points that they share, and then settled
+    between their neighbors. Only one cell is in memory at a time. The same data and parameters give the same
+    bits, for any number of threads.
 
     Parameters
     ----------
     X : str, path-like or array-like of shape (n, q)
-        An .npy file or a Zarr array, read block by block, or an array.
+        Input data: an .npy file or a Zarr array, read block by block, or an array.
     out : str or path-like, optional
         The .npy file to write; it appears when it is whole.
     n_components : int, default 2
         Dimension d of the embedding.
-    n_neighbors : int, default 12
-        How many other points a neighbourhood holds.
     method : {"psa", "gp"}
-        How a cell is embedded: as by :class:`unbend.ProcrustesAlignment` or :class:`unbend.GreedyProcrustes`.
-        Nothing is cut.
+        Method that embeds a cell: :class:`unbend.ProcrustesAlignment` or :class:`unbend.GreedyProcrustes`,
+        without a cut.
     points_per_cell : int or "auto", default "auto"
-        About how many points a cell has; what memory allows, up to 200,000, by default.
+        Number of points per cell, about; "auto" is as many as memory allows, up to 200,000.
     tangent_neighbors : int, optional
-        Find tangents from so many neighbours; by default as many as the noise asks for.
+        Number of neighbors from which tangents are found; by default as many as the noise requires.
     refine : {"auto", None}
-        Whether frames are found anew while seams are removed; never where tangents are from more points than
-        neighbourhoods hold.
+        "auto" finds frames again while cells are settled, unless tangents are from more points than
+        neighborhoods hold.
     objective : {"R_N", "R"}
-        What refinement makes small.
+        Measure that refinement minimizes.
     passes : int, default 10
-        How often seams are removed at most.
+        Maximum number of passes that settle the cells.
     parameters : dict, optional
         More parameters of the estimator that embeds a cell.
     max_memory : float, optional
-        The bytes that this process may hold at most; by default what the machine has available.
+        Maximum memory of this process in bytes; by default the available memory of the machine.
     directory : str or path-like, optional
-        Where finished cells are kept, so that a run that was killed continues when it is called again with
-        the same data and parameters; where memory decides how many points a cell has, give `max_memory`.
-        Removed in the end. By default a temporary folder, beside `out` if given.
+        Folder of checkpoints: a run that was killed continues when it is called again with the same data and
+        parameters, `max_memory` included if it decides about `points_per_cell`. Removed in the end. By default
+        a temporary folder, next to `out` if given.
     force : bool, default False
         Whether to replace `out`.
     errors : {"warn", "raise"}
-        What happens when a cell cannot be embedded, or points are not finite.
-    n_jobs : int, optional
-        Number of threads; all by default.
-    verbose : int, default 0
-        Whether to show progress.
+        Policy for cells that cannot be embedded, and points that are not finite.
     callback : callable, optional
         Called as ``callback(stage, done, total, best)`` between tasks; the fit stops when it returns True.
     begin : callable, optional
-        Called as ``begin(n_cells, points_per_cell, bytes)`` before any work: what is planned, and what memory
-        it takes at most.
+        Called as ``begin(n_cells, points_per_cell, bytes)`` before any work, with the planned maximum of memory.
 
     Returns
     -------
@@ -146,16 +147,47 @@ def embed(
 
 
 def within(
-    X: Any, watch: Progress, *, points_per_cell: int, n_jobs: int | None, **settings: Any
-) -> Partition:
-    """Embed an array, as a part of a fit that has a watch already."""
-    settings = {"method": "psa", "passes": PASSES} | settings
-    task = Task.embedding(source_of(X), settings, points_per_cell, None, n_jobs)
+    problem: Problem, points_per_cell: int, progress: Progress, parameters: Mapping[str, Any]
+) -> AlignedEmbedding:
+    """Embed a problem in cells, as a part of a fit with the parameters of `ProcrustesAlignment`."""
+    settings = {
+        "method": "psa",
+        "passes": PASSES,
+        "n_components": problem.n_components,
+        "n_neighbors": problem.neighborhoods.typical_size,
+        "tangent_neighbors": parameters["tangent_neighbors"],
+        "refine": None if parameters["refine"] is None else "auto",
+        "objective": problem.objective,
+        "parameters": {name: parameters[name] for name in IN_CELLS},
+    }
+    task = Task.embedding(source_of(problem.points), settings, points_per_cell, None, problem.n_jobs)
     with folder_for(None, None) as folder:
-        run = task.begun(folder, Serial(), watch, "raise")
-        return task.result(run, np.load(task.embedded(run)))
+        run = task.begun(folder, Serial(), progress, "raise")
+        found = task.result(run, np.load(task.embedded(run)))
+    trace = {
+        "cells": len(found.cell_sizes),
+        "overlap_error": float(found.overlap_error.max(initial=0.0)),
+        "history": found.history,
+    }
+    # What only the whole surface shows is not known.
+    none = np.empty((0, 2), dtype=np.uint32)
+    embedding = AlignedEmbedding(
+        found.embedding,
+        trace={parameters["alignment"]: trace},
+        tangent_neighbors=found.tangent_neighbors,
+        refinement=None,
+        n_iter=len(found.history),
+        cut_pairs=none,
+        cut=np.zeros(len(problem), dtype=bool),
+        seams=[],
+        orientable=None,
+        alignment=parameters["alignment"],
+        loops=none,
+    )
+    return embedding.laid_out(problem).measured(problem, progress)
 
 
+@documented(FUNCTIONS)
 def faithfulness(
     X: Any,
     Y: Any,
@@ -175,9 +207,7 @@ def faithfulness(
         The data, as for :func:`embed`.
     Y : str, path-like or array-like of shape (n, d)
         Their embedding.
-    n_neighbors : int, default 12
-        How many other points a neighbourhood holds.
-    points_per_cell, max_memory, directory, n_jobs, verbose
+    points_per_cell, max_memory, directory
         As for :func:`embed`.
 
     Returns

@@ -1,8 +1,9 @@
-"""What comes of the cells: their measures, which add up, and their points in the order of the data."""
+"""Results of a partition: measures, which add up over cells, and the embedding in the order of the data."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -10,53 +11,158 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..graph.neighbors import Neighborhoods
+from .borders import agreed
 from .cells import Cell, neighbors_of, proved
-from .checkpoint import Arrays
+from .checkpoint import Arrays, checkpointed
 from .scatter import Job
-from .seams import agreed, known_graph
 
-__all__ = ["SUMS", "extents", "gather", "measure", "measure_given"]
+__all__ = [
+    "SUMS",
+    "CellwiseFaithfulness",
+    "Partition",
+    "extents",
+    "gather",
+    "measure",
+    "measure_given",
+]
 
 Array = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 FIELDS = ("r", "r_n", "r_c", "r_pca", "bound")
-"""What the core measures of each neighbourhood, in its order."""
+"""What the core measures of each neighborhood, in its order."""
 
 
+@dataclass(frozen=True)
+class CellwiseFaithfulness:
+    """The Procrustes measures of an embedding, computed cell by cell; smaller is better, 0 is perfect.
+
+    Every neighborhood is measured once, in the cell of its point. If halos hold all neighbors, the numbers are
+    those of :func:`unbend.faithfulness`, except for the last digit.
+
+    Attributes
+    ----------
+    r, r_n, r_c, r_pca, lower_bound : float
+        As in :class:`unbend.Faithfulness`.
+    scale, r_n_scaled : float
+        The factor for the whole embedding that minimizes R_N, and R_N after it.
+    n_points, n_measured, n_degenerate : int
+        Number of points; of neighborhoods that were measured; of those that normalized means leave out.
+    n_proved : int
+        Number of neighborhoods whose cell certainly holds all of their points. If it is the number of points,
+        cells change nothing.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> m = ub.partition.faithfulness(X, coordinates, points_per_cell=2000)
+    >>> m.n_measured, m.n_proved
+    (4000, 4000)
+    """
+
+    r: float
+    r_n: float
+    r_c: float
+    r_pca: float
+    lower_bound: float
+    scale: float
+    r_n_scaled: float
+    n_points: int
+    n_measured: int
+    n_degenerate: int
+    n_proved: int
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """An embedding that was made in cells.
+
+    Attributes
+    ----------
+    embedding : ndarray of shape (n, d)
+        Embedding in units of the data, laid out as estimators do, and memory-mapped if it is in a file. Points
+        that could not be embedded are NaN.
+    faithfulness : CellwiseFaithfulness
+        Faithfulness of the embedding.
+    cell_sizes, held_sizes : ndarray of shape (c,)
+        Number of points of each cell, without and with its halo.
+    overlap_error : ndarray
+        For each two pieces that share points, root mean square distance between their images after alignment,
+        in units of the data.
+    trust : ndarray
+        Weight of each of these overlaps, from 0 to 1.
+    history : list of float
+        Objective of all neighborhoods, halos included, before each pass that settles the cells; 0 if frames
+        are not found again.
+    failed : dict
+        Cells that could not be embedded, with the reason.
+    n_lost : int
+        Number of points that could not be embedded.
+    n_connected_components : int
+        Number of components that the cells form.
+    tangent_neighbors : int
+        Number of neighbors from which tangents were found.
+    memory : int
+        Maximum number of bytes, as planned.
+    timings : dict of float
+        Seconds of each stage.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> result = ub.partition.embed(X, points_per_cell=2000)
+    >>> result.cell_sizes.sum(), result.failed, result.n_lost
+    (np.int64(4000), {}, 0)
+    """
+
+    embedding: Array = field(repr=False)
+    faithfulness: CellwiseFaithfulness
+    cell_sizes: npt.NDArray[np.int64] = field(repr=False)
+    held_sizes: npt.NDArray[np.int64] = field(repr=False)
+    overlap_error: Array = field(repr=False)
+    trust: Array = field(repr=False)
+    history: list[float]
+    failed: dict[int, str]
+    n_lost: int
+    n_connected_components: int
+    tangent_neighbors: int
+    memory: int
+    timings: dict[str, float]
+
+
+@checkpointed("done")
 def measure(job: Job, cell: Cell, stage: int, motions: Any) -> Arrays:
-    """Write where the points of a cell lie, and measure their neighbourhoods."""
-
-    def make() -> Arrays:
-        kept = job.shelf.take(f"cell-{cell.number}")
-        y = kept["y"] if stage == 0 else job.shelf.take(f"state-{cell.number}-{stage}")["y"]
-        together, component = agreed(job, cell, kept, y, stage, motions)
-        own = kept["gaps"] < 0
-        parts = _by_block(job, kept["ids"][own], together[own], component[own])
-        sums = np.array(job.shelf.keep_parts(f"done-{cell.number}", parts), dtype=np.int64)
-        sizes = np.array([len(part) for part in parts], dtype=np.int64)
-        segments = np.stack([np.cumsum(sizes) - sizes, sizes, sums], axis=1)
-        found: Arrays = {"segments": segments, "moments": _spread(together[own], component[own])}
-        if kept["indices"].size:
-            x = cell.members(job).some(kept["places"]).x
-            start = np.where(np.isfinite(together), together, kept["y"])
-            found["sums"] = faithful_sums(x, start, kept["indices"], own, job.n_jobs)
-        else:
-            found["sums"] = np.zeros(len(SUMS))
-        return found
-
-    return job.shelf.made(f"done-{cell.number}", make)
+    """Write where the points of a cell lie, and measure their neighborhoods."""
+    kept = job.checkpoints.load(f"cell-{cell.number}")
+    y = kept["y"] if stage == 0 else job.checkpoints.load(f"state-{cell.number}-{stage}")["y"]
+    together, component = agreed(job, cell, kept, y, stage, motions)
+    own = kept["gaps"] < 0
+    parts = _by_block(job, kept["ids"][own], together[own], component[own])
+    sums = np.array(job.checkpoints.save_parts(f"done-{cell.number}", parts), dtype=np.int64)
+    sizes = np.array([len(part) for part in parts], dtype=np.int64)
+    segments = np.stack([np.cumsum(sizes) - sizes, sizes, sums], axis=1)
+    found: Arrays = {"segments": segments, "moments": _spread(together[own], component[own])}
+    if kept["indices"].size:
+        x = cell.members(job).some(kept["places"]).x
+        start = np.where(np.isfinite(together), together, kept["y"])
+        found["sums"] = faithful_sums(x, start, kept["indices"], own, job.n_jobs)
+    else:
+        found["sums"] = np.zeros(len(SUMS))
+    return found
 
 
 SUMS = (*FIELDS, "a", "b", "measured", "degenerate")
-"""Sums over neighbourhoods: the fields, |HY|^2 / |HX|^2, sum(s) / |HX|^2, how many, and how many were left
+"""Sums over neighborhoods: the fields, |HY|^2 / |HX|^2, sum(s) / |HX|^2, how many, and how many were left
 out."""
 
 
 def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> Array:
-    """Return the sums of which the measures of all neighbourhoods are made, each rounded once."""
+    """Return the sums of which the measures of all neighborhoods are made, each rounded once."""
     centers = np.flatnonzero(own).astype(np.uint32)
-    graph = known_graph(indices)
+    graph = Neighborhoods.from_knn(indices).core
     fields = np.empty((8, len(centers)))
     if len(centers) == 0:
         return np.zeros(len(SUMS))
@@ -90,68 +196,53 @@ def _spread(y: Array, component: Any) -> Array:
     return np.array(found).reshape(-1, 2 + d + d * d)
 
 
+@checkpointed("measured")
 def measure_given(job: Job, cell: Cell) -> Arrays:
-    """Measure the neighbourhoods of a cell in an embedding that was given."""
-
-    def make() -> Arrays:
-        held = cell.members(job)
-        assert held.y is not None
-        try:
-            graph = neighbors_of(job, held.x)
-        except ValueError as error:
-            return {"failed": np.array(str(error)), "sums": np.zeros(len(SUMS)), "proved": np.array(0)}
-        indices = graph._graph["indices"].reshape(len(held.x), -1)
-        sums = faithful_sums(held.x, held.y, indices, held.core, job.n_jobs)
-        known = np.array(proved(held, graph, cell.reach))
-        return {"failed": np.array(""), "sums": sums, "proved": known}
-
-    return job.shelf.made(f"measured-{cell.number}", make)
+    """Measure the neighborhoods of a cell in an embedding that was given."""
+    held = cell.members(job)
+    assert held.y is not None
+    try:
+        graph = neighbors_of(job, held.x)
+    except ValueError as error:
+        return {"failed": np.array(str(error)), "sums": np.zeros(len(SUMS)), "proved": np.array(0)}
+    indices = graph.indices.reshape(len(held.x), -1)
+    sums = faithful_sums(held.x, held.y, indices, held.core, job.n_jobs)
+    known = np.array(proved(held, graph, cell.reach))
+    return {"failed": np.array(""), "sums": sums, "proved": known}
 
 
+@checkpointed("extent")
 def extents(job: Job, cell: Cell, segments: Any, means: Array, axes: Array) -> Arrays:
     """Return how far each component reaches in this cell, along its axes."""
-
-    def make() -> Arrays:
-        rows = np.concatenate([_done(job, cell.number, segment) for segment in segments])
-        low, high = np.full(means.shape, np.inf), np.full(means.shape, -np.inf)
-        placed = rows[rows[:, -1] >= 0]
-        of = placed[:, -1].astype(np.intp)
-        along = np.einsum("ij,ijk->ik", placed[:, :-1] - means[of], axes[of])
-        np.minimum.at(low, of, along)
-        np.maximum.at(high, of, along)
-        return {"low": low, "high": high}
-
-    return job.shelf.made(f"extent-{cell.number}", make)
+    rows = np.concatenate([_done(job, cell.number, segment) for segment in segments])
+    low, high = np.full(means.shape, np.inf), np.full(means.shape, -np.inf)
+    placed = rows[rows[:, -1] >= 0]
+    of = placed[:, -1].astype(np.intp)
+    along = np.einsum("ij,ijk->ik", placed[:, :-1] - means[of], axes[of])
+    np.minimum.at(low, of, along)
+    np.maximum.at(high, of, along)
+    return {"low": low, "high": high}
 
 
 def _done(job: Job, cell: int, segment: Any) -> Array:
-    return np.frombuffer(job.shelf.part(f"done-{cell}", segment), np.float64).reshape(
+    return np.frombuffer(job.checkpoints.load_part(f"done-{cell}", segment), np.float64).reshape(
         -1, job.n_components + 1
     )
 
 
+@checkpointed("out")
 def gather(job: Job, block: int, segments: Any, means: Array, axes: Array, shifts: Array, out: str) -> Arrays:
     """Write the rows of a block to where they belong; `segments` are those of the block, of every cell."""
-    name = f"out-{block}"
-
-    def make() -> Arrays:
-        own = job.shelf.take(f"block-{block}")["own"]
-        order = np.argsort(own, kind="stable")
-        rows = np.full((len(own), job.n_components + 1), np.nan)
-        placed = [_done(job, cell, segment) for cell, segment in enumerate(segments) if segment[1] > 0]
-        if placed:
-            found = np.concatenate(placed)
-            rows[order[: len(found)]] = found
-        of = np.where(np.isnan(rows[:, -1]), -1, rows[:, -1]).astype(np.intp)
-        y = np.full((len(own), job.n_components), np.nan)
-        known = of >= 0
-        y[known] = (
-            np.einsum("ij,ijk->ik", rows[known, :-1] - means[of[known]], axes[of[known]]) + shifts[of[known]]
-        )
-        target = np.load(out, mmap_mode="r+")
-        start, stop = job.span(block)
-        target[start:stop] = y
-        target.flush()
-        return {"lost": np.array(int((~np.isfinite(y)).any(axis=1).sum()))}
-
-    return job.shelf.made(name, make)
+    own = job.checkpoints.load(f"block-{block}")["own"]
+    order = np.argsort(own, kind="stable")
+    placed = [_done(job, cell, segment) for cell, segment in enumerate(segments) if segment[1] > 0]
+    rows = np.concatenate(placed) if placed else np.empty((0, job.n_components + 1))
+    known = rows[:, -1] >= 0
+    places, rows, of = order[: len(rows)][known], rows[known, :-1], rows[known, -1].astype(np.intp)
+    y = np.full((len(own), job.n_components), np.nan)
+    y[places] = np.einsum("ij,ijk->ik", rows - means[of], axes[of]) + shifts[of]
+    target = np.load(out, mmap_mode="r+")
+    start, stop = job.span(block)
+    target[start:stop] = y
+    target.flush()
+    return {"lost": np.array(int((~np.isfinite(y)).any(axis=1).sum()))}

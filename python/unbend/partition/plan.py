@@ -1,14 +1,15 @@
-"""Cells: which there are, which point lies in which, and which lie near enough to be held by others too.
+"""Partition of the points into cells, and the halo of each cell.
 
-Balanced halves of a sample, halved again, each across its longest way along the neighbourhood graph of the
-sample: so cells follow the data, not the axes around them. A point belongs to the cell of the nearest point
-of the sample. Its gap to another cell is how much farther the nearest of that cell is; cells to which the gap
-is at most the `width` hold it as well, as their halo.
+A sample of the points is cut into balanced halves, and each half again. Each cut runs across the longest
+shortest path in the neighborhood graph of the sample, so that cells follow the data and not the axes. A point
+belongs to the cell of the nearest sample point. Its gap to another cell is the distance to the nearest sample
+point of that cell, less the distance to the nearest sample point of all. Cells to which the gap is at most
+the `width` hold the point as well, in their halo.
 
-**Whole neighbourhoods.** Let i lie in cell c, and j within r of i. With d_c(x) the distance of x to the
-sample of c, and d(x) that to the whole sample, d_c(j) <= d(i) + r <= d(j) + 2 r. So if r, the distance of the
-farthest neighbour of i, is at most half the width, all neighbours of i are in c or in its halo. If i itself
-has the gap g to the nearest other cell, 2 r <= width + g is enough. This is checked for every point.
+**Whole neighborhoods.** Let i lie in cell c, and j within r of i. With d_c(x) the distance of x to the sample
+of c, and d(x) that to the whole sample, d_c(j) <= d(i) + r <= d(j) + 2 r. If r, the distance of the farthest
+neighbor of i, is at most half the width, all neighbors of i are therefore in c or in its halo. If i has the
+gap g to the nearest other cell, 2 r <= width + g is enough. This is checked for every point.
 
 Cost: O(m k log m log c) for a sample of m points and c cells; O(log m) for each point.
 """
@@ -20,6 +21,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from .. import _core
 from ..core.arrays import Matrix
@@ -34,40 +37,49 @@ Indices = npt.NDArray[np.uint32]
 CORE = np.float32(-1.0)
 """The gap of a point to its own cell."""
 
-FEWEST, MOST, POINTS_EACH, AT_LEAST = 8, 128, 200, 2000
-"""A cell has so many points of the sample, one for so many points; the sample has no fewer than the last."""
+POINTS_PER_SAMPLE_POINT = 200
+"""A cell has one sample point for this many points, within the next two limits."""
 
-LISTED, MOST_LISTED = 16, 256
-"""How many of the sample are looked at for each point, at first and at most."""
+MIN_SAMPLE_PER_CELL, MAX_SAMPLE_PER_CELL = 8, 128
+"""A cell has at least and at most this many sample points."""
 
-BATCH = 2**15
-"""So many points are looked at together."""
+MIN_SAMPLE = 2000
+"""The whole sample has at least this many points."""
+
+FIRST_LISTED, MAX_LISTED = 16, 256
+"""Number of nearest sample points that are searched for each point, at first and at most."""
+
+BATCH_POINTS = 2**15
+"""Points are assigned to cells in batches of this size, which limits memory."""
 
 GRAPH_NEIGHBORS = 8
-"""Neighbours of each point of the sample."""
+"""Number of neighbors of each sample point in the graph that is cut into halves."""
 
-SHARE, WIDEST, LARGEST_SHARE = 0.15, 3.0, 1.0
-"""Halos are wider than they need to be, up to so many times, while they hold no more than this share of
-their cell; and no cell is to hold more than the last share of others."""
+MAX_EXTRA_WIDTH, EXTRA_HALO_SHARE = 3.0, 0.15
+"""Halos are made wider than needed by up to this factor, while they hold at most this share of all points."""
 
-SLACK = 1.25
-"""Halos reach so much farther than the widest neighbourhood that was probed needs."""
+MAX_HALO_SHARE = 1.0
+"""Halos never hold more than this share of all points."""
+
+WIDTH_MARGIN = 1.25
+"""Halos are wider by this factor than the widest probed neighborhood needs."""
 
 
 def sample_size(n: int, n_cells: int) -> int:
-    """Return how many points the sample has.
+    """Return the number of points in the sample.
 
     Examples
     --------
     >>> sample_size(1_000_000, 16), sample_size(1000, 4)
     (2048, 1000)
     """
-    each = int(np.clip(n // n_cells // POINTS_EACH, FEWEST, MOST))
-    return min(n, max(each * n_cells, AT_LEAST))
+    per_cell = n // n_cells // POINTS_PER_SAMPLE_POINT
+    per_cell = int(np.clip(per_cell, MIN_SAMPLE_PER_CELL, MAX_SAMPLE_PER_CELL))
+    return min(n, max(per_cell * n_cells, MIN_SAMPLE))
 
 
 def halve(x: Matrix, n_cells: int, n_jobs: int = 0) -> Indices:
-    """Return the cell of each point of a sample: halves of halves, of equal sizes but for rounding.
+    """Return the cell of each sample point; cells have equal sizes up to rounding.
 
     Examples
     --------
@@ -96,34 +108,28 @@ def halve(x: Matrix, n_cells: int, n_jobs: int = 0) -> Indices:
 
 
 def _with_lengths(x: Matrix, graph: Any) -> Any:
-    from scipy.sparse import csr_array
-
     rows = np.repeat(np.arange(len(x)), graph.sizes)
-    indices = graph._graph["indices"].astype(np.int32)
+    indices = graph.indices.astype(np.int32)
     apart = x[rows].astype(np.float64) - x[indices]
-    # Copies are neighbours too: a length of zero would be no edge.
+    # An edge between copies needs a length above zero, or the sparse matrix would drop it.
     lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", apart, apart)), 1e-300)
     return csr_array((lengths, indices, graph.indptr), shape=(len(x), len(x)))
 
 
 def _along(x: Matrix, lengths: Any, members: npt.NDArray[np.intp]) -> Array:
-    """Return where points lie on the longest way through them: nearer to one of its ends, or to the other."""
-    from scipy.sparse.csgraph import dijkstra
-
-    own = lengths[members][:, members]
-    one = _farthest(dijkstra(own, indices=0))
-    from_one = dijkstra(own, indices=one)
+    """Return the positions of points along the longest shortest path: low at one end, high at the other."""
+    graph = lengths[members][:, members]
+    one = _farthest(dijkstra(graph, indices=0))
+    from_one = dijkstra(graph, indices=one)
     other = _farthest(from_one)
-    from_other = dijkstra(own, indices=other)
+    from_other = dijkstra(graph, indices=other)
     with np.errstate(invalid="ignore"):
         key: Array = from_one - from_other
     lost = ~np.isfinite(key)
-    if lost.any():  # in pieces of their own: by how they lie in space
+    if lost.any():  # not connected to the path: positions by Euclidean distance
         rows = x[members].astype(np.float64)
-        apart = np.linalg.norm(rows[lost] - rows[one], axis=1) - np.linalg.norm(
-            rows[lost] - rows[other], axis=1
-        )
-        key[lost] = apart
+        to_one, to_other = (np.linalg.norm(rows[lost] - rows[end], axis=1) for end in (one, other))
+        key[lost] = to_one - to_other
     return key
 
 
@@ -133,42 +139,21 @@ def _farthest(distances: Array) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Assigned:
-    """Which cells hold the points of a block.
+    """The cells that hold the points of a block."""
 
-    Attributes
-    ----------
-    own : ndarray of shape (m,)
-        The cell of each point.
-    second : ndarray of shape (m,)
-        Its gap to the nearest other cell, or less.
-    rows, cells, gaps : ndarray
-        An entry for every point in every cell that holds it: by cell, then by point.
-    reach : float
-        Up to which gap no cell was overlooked.
-    """
-
-    own: Indices
+    own: Indices  # Shape (m,). The cell of each point.
+    # Shape (m,). Lower bound of the gap of each point to the nearest other cell.
     second: npt.NDArray[np.float32]
+    # rows, cells, gaps: An entry for every point in every cell that holds it, sorted by cell, then by point.
     rows: Indices
     cells: Indices
     gaps: npt.NDArray[np.float32]
-    reach: float
+    reach: float  # All cells up to this gap were found.
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The cells of a data set.
-
-    Attributes
-    ----------
-    sample : ndarray of shape (m, q)
-        Points that say where cells are.
-    labels : ndarray of shape (m,)
-        Their cells.
-    n_cells : int
-        How many cells there are.
-    width : float
-        Points up to this gap away belong to the halo of a cell.
 
     Examples
     --------
@@ -179,32 +164,30 @@ class Plan:
     True
     """
 
-    sample: Matrix
-    labels: Indices
-    n_cells: int
-    width: float
+    sample: Matrix  # Shape (m, q). Sample of the points.
+    labels: Indices  # Shape (m,). Cells of the sample points.
+    n_cells: int  # Number of cells.
+    width: float  # Largest gap at which a point belongs to the halo of a cell.
 
     def assign(self, x: Matrix, n_jobs: int = 0) -> Assigned:
         """Return the cells of points."""
-        batches = [
-            self._assigned(x[start : start + BATCH], start, n_jobs) for start in range(0, len(x), BATCH)
-        ]
+        starts = range(0, len(x), BATCH_POINTS)
+        batches = [self._assigned(x[start : start + BATCH_POINTS], start, n_jobs) for start in starts]
+        names = ("own", "second", "rows", "cells", "gaps")
         own, second, rows, cells, gaps = (
-            np.concatenate([getattr(batch, name) for batch in batches])
-            for name in ("own", "second", "rows", "cells", "gaps")
+            np.concatenate([getattr(b, name) for b in batches]) for name in names
         )
         order = np.lexsort((rows, cells))
-        reach = min(batch.reach for batch in batches)
-        return Assigned(own, second, rows[order], cells[order], gaps[order], reach)
+        return Assigned(own, second, rows[order], cells[order], gaps[order], min(b.reach for b in batches))
 
     def _assigned(self, x: Matrix, first: int, n_jobs: int) -> Assigned:
-        listed = min(LISTED, len(self.sample))
+        listed = min(FIRST_LISTED, len(self.sample))
         gaps = self._gaps(x, listed, n_jobs)
-        while listed < min(MOST_LISTED, len(self.sample)):
+        while listed < min(MAX_LISTED, len(self.sample)):
             short = np.flatnonzero(gaps.last < self.width)
             if len(short) == 0:
                 break
-            listed = min(4 * listed, MOST_LISTED, len(self.sample))
+            listed = min(4 * listed, MAX_LISTED, len(self.sample))
             gaps = gaps.with_more(short, self._gaps(x[short], listed, n_jobs))
         return gaps.assigned(self.width, first)
 
@@ -221,23 +204,18 @@ class Plan:
         return _Gaps(rows, labels[rows, places], apart[rows, places], places > 0, last)
 
     def to_arrays(self) -> Arrays:
-        """Return it as it is kept."""
-        return {
-            "sample": self.sample,
-            "labels": self.labels,
-            "n_cells": np.array(self.n_cells),
-            "width": np.array(self.width),
-        }
+        """Return the plan as arrays, for a checkpoint."""
+        return {name: np.asarray(value) for name, value in vars(self).items()}
 
     @classmethod
-    def from_arrays(cls, held: Arrays) -> Plan:
-        """Return what was kept."""
-        return cls(held["sample"], held["labels"], int(held["n_cells"]), float(held["width"]))
+    def from_arrays(cls, arrays: Arrays) -> Plan:
+        """Return the plan that :meth:`to_arrays` saved."""
+        return cls(arrays["sample"], arrays["labels"], int(arrays["n_cells"]), float(arrays["width"]))
 
 
 @dataclass(frozen=True, eq=False)
 class _Gaps:
-    """For each point the cells near it, each with its gap, and the gap up to which all are known."""
+    """The cells near each point with their gaps, and the gap up to which all cells are known."""
 
     rows: npt.NDArray[np.intp]
     cells: Indices
@@ -246,16 +224,16 @@ class _Gaps:
     last: Array
 
     def with_more(self, short: npt.NDArray[np.intp], more: _Gaps) -> _Gaps:
-        """Return it with some points looked at again."""
-        again = np.zeros(len(self.last), dtype=bool)
-        again[short] = True
-        kept, last = ~again[self.rows], self.last.copy()
+        """Return the gaps with those of some points replaced."""
+        replaced = np.zeros(len(self.last), dtype=bool)
+        replaced[short] = True
+        unchanged, last = ~replaced[self.rows], self.last.copy()
         last[short] = more.last
         return _Gaps(
-            np.concatenate([self.rows[kept], short[more.rows]]),
-            np.concatenate([self.cells[kept], more.cells]),
-            np.concatenate([self.gaps[kept], more.gaps]),
-            np.concatenate([self.others[kept], more.others]),
+            np.concatenate([self.rows[unchanged], short[more.rows]]),
+            np.concatenate([self.cells[unchanged], more.cells]),
+            np.concatenate([self.gaps[unchanged], more.gaps]),
+            np.concatenate([self.others[unchanged], more.others]),
             last,
         )
 
@@ -265,9 +243,9 @@ class _Gaps:
         own[self.rows[~self.others]] = self.cells[~self.others]
         second = self.last.copy()
         np.minimum.at(second, self.rows[self.others], self.gaps[self.others])
-        held = ~self.others | (self.gaps <= width)
-        rows, cells = self.rows[held], self.cells[held]
-        gaps = np.where(self.others[held], self.gaps[held], CORE).astype(np.float32)
+        near = ~self.others | (self.gaps <= width)
+        rows, cells = self.rows[near], self.cells[near]
+        gaps = np.where(self.others[near], self.gaps[near], CORE).astype(np.float32)
         return Assigned(
             own,
             second.astype(np.float32),
@@ -279,27 +257,15 @@ class _Gaps:
 
 
 def width_of(plan: Plan, points: Matrix, farthest: Array, n_jobs: int = 0) -> float:
-    """Return how wide halos must be.
+    """Return the width of halos, from random points and distances of some points to their farthest neighbors."""
+    listed = min(4 * FIRST_LISTED, len(plan.sample))
+    near = plan._gaps(points, listed, n_jobs)
+    gaps = np.sort(near.gaps[near.others])
+    needed = 2 * WIDTH_MARGIN * float(np.max(farthest))
 
-    Parameters
-    ----------
-    plan : Plan
-        The cells; its width is not looked at.
-    points : ndarray of shape (m, q)
-        Points like all others, none of them in the sample.
-    farthest : ndarray
-        How far the farthest neighbours of some points are.
-    n_jobs : int, default 0
-        Number of threads.
-    """
-    listed = min(4 * LISTED, len(plan.sample))
-    found = plan._gaps(points, listed, n_jobs)
-    gaps = np.sort(found.gaps[found.others])
-    needed = 2 * SLACK * float(np.max(farthest))
-
-    def up_to(share: float) -> float:
+    def width_with(share: float) -> float:
         at = int(share * len(points))
         return float(gaps[at]) if at < len(gaps) else np.inf
 
-    wanted = max(needed, min(up_to(SHARE), WIDEST * needed))
-    return min(wanted, max(up_to(LARGEST_SHARE), np.finfo(float).tiny))
+    wanted = max(needed, min(width_with(EXTRA_HALO_SHARE), MAX_EXTRA_WIDTH * needed))
+    return min(wanted, max(width_with(MAX_HALO_SHARE), np.finfo(float).tiny))

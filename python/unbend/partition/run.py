@@ -1,9 +1,8 @@
-"""A partition from its beginning to its end: its tasks, and what each is told of the others' results."""
+"""A partition from beginning to end: its stages, and what the tasks of each need of earlier results."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,15 +14,16 @@ import numpy.typing as npt
 from .. import _core
 from ..core import memory
 from ..core.arrays import Matrix
+from ..core.caller import warn
 from ..core.progress import Progress
 from . import cells, scatter
 from . import gather as gathering
-from .align import Aligned, Overlaps, align
+from .align import Overlaps, align
+from .borders import settle
 from .cells import Cell
 from .checkpoint import Arrays
 from .plan import Plan, halve, sample_size, width_of
 from .scatter import Job
-from .seams import settle
 
 __all__ = [
     "Engine",
@@ -41,20 +41,20 @@ Array = npt.NDArray[np.float64]
 Task = Callable[..., Arrays]
 
 PROBES = 256
-"""At so many points the true distance of the farthest neighbour is found before there are cells."""
+"""Number of points whose farthest neighbor is found before there are cells."""
 
-ENOUGH = 1e-4
-"""Seams are removed until that lowers R by less than this share."""
+SETTLED_GAIN = 1e-4
+"""Cells are settled until a pass lowers R by less than this share."""
 
-SCALES = 5
-"""In so many cells it is asked from how many neighbours tangents should be found."""
+SCALE_CELLS = 5
+"""Number of cells that decide from how many neighbors tangents are found."""
 
 USUAL_POINTS, FEWEST_POINTS = 200_000, 2_000
-"""Cells are not made larger without need, nor smaller than is sensible."""
+"""Maximum and minimum number of points of a cell, if memory decides."""
 
 
 class Engine(Protocol):
-    """Who runs tasks."""
+    """Runs tasks."""
 
     def map(self, stage: str, task: Task, calls: list[tuple[Any, ...]], watch: Progress) -> list[Arrays]:
         """Return the results of ``task(*call)`` for all calls, in their order."""
@@ -75,7 +75,7 @@ class Serial:
 
 
 def carried_out(task: Task, *call: Any) -> Arrays:
-    """Run a task with one thread of BLAS, whose sums depend on how many it has; leave no memory behind."""
+    """Run a task with one thread of BLAS, whose sums depend on the number of threads; return free memory."""
     from threadpoolctl import threadpool_limits
 
     try:
@@ -86,7 +86,7 @@ def carried_out(task: Task, *call: Any) -> Arrays:
 
 
 def cell_bytes(points: int, q: int, d: int, k: int, itemsize: int, method: str, tangents: int | None) -> int:
-    """Return what a task holds at most, besides what Python takes, where a cell has so many points.
+    """Return the bytes that a task holds at most, besides Python itself, for this many points per cell.
 
     Examples
     --------
@@ -97,28 +97,21 @@ def cell_bytes(points: int, q: int, d: int, k: int, itemsize: int, method: str, 
 
 
 def held_bytes(held: int, q: int, d: int, k: int, itemsize: int, method: str, tangents: int | None) -> int:
-    """Return the same where a cell has so many points with its halo."""
-    plan = memory.Plan(n=held, q=q, d=d, k=k, itemsize=itemsize, tangents=tangents, aligned=method == "psa")
-    return plan.peak() + held * (3 * q * itemsize + 4 * memory.REAL * d + memory.INDEX * (k + 6))
+    """Return the same for this many points per cell, halo included."""
+    sizes = memory.Sizes(held, q, d, k, itemsize, tangents=tangents)
+    return memory.cell_peak("alignment" if method == "psa" else "greedy", sizes, held)
 
 
 def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int = USUAL_POINTS) -> int:
-    """Return how many points a cell can have: as many as usual, or fewer if memory allows no more.
-
-    Raises
-    ------
-    MemoryError
-        If not even small cells fit.
+    """Return the number of points of a cell: as many as usual, or fewer if memory allows no more.
 
     Examples
     --------
     >>> points_that_fit(400 * 10**6, lambda points: 1000 * points)
     50000
     """
-    if allowed is None:
-        return most
     points = most
-    while memory.IMPORTED + size(points) > allowed:
+    while allowed is not None and memory.IMPORTED + size(points) > allowed:
         if points <= FEWEST_POINTS:
             needed, has = memory.readable(memory.IMPORTED + size(points)), memory.readable(allowed)
             raise MemoryError(f"cells of {points:,} points need about {needed}, but max_memory allows {has}")
@@ -128,21 +121,7 @@ def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int =
 
 @dataclass
 class Run:
-    """A partition under way.
-
-    Attributes
-    ----------
-    job : Job
-        What all tasks know.
-    n_cells : int
-        How many cells are wanted.
-    engine : Engine
-        Who runs the tasks.
-    watch : Progress
-        Shows how far they are.
-    errors : {"warn", "raise"}
-        What happens when a cell cannot be embedded.
-    """
+    """A partition in progress; `found` collects the results of its stages."""
 
     job: Job
     n_cells: int
@@ -153,43 +132,48 @@ class Run:
     blocks: list[Arrays] = field(default_factory=list)
     found: dict[str, Any] = field(default_factory=dict)
 
-    # Cells ------------------------------------------------------------------------------------------------
+    def map(self, stage: str, task: Task, *call: Any) -> list[Arrays]:
+        """Run a task for every cell, with further arguments that all cells share."""
+        return self.engine.map(stage, task, [(self.job, cell, *call) for cell in self.cells], self.watch)
+
+    def map_blocks(self, stage: str, task: Task, *call: Any) -> list[Arrays]:
+        """Run a task for every block of rows."""
+        calls = [(self.job, block, *call) for block in range(self.job.n_blocks)]
+        return self.engine.map(stage, task, calls, self.watch)
+
+    def complain(self, text: str) -> None:
+        """Warn, or raise a ValueError if `errors` is "raise"."""
+        if self.errors == "raise":
+            raise ValueError(text)
+        warn(text, PartWarning)
 
     def scatter(self) -> None:
-        """Decide where cells are, and sort all points by them."""
-        job, shelf = self.job, self.job.shelf
-        if shelf.find("plan") is None:
-            shelf.keep("plan", self._plan().to_arrays())
-        calls = [(job, block) for block in range(job.n_blocks)]
-        self.blocks = self.engine.map("scatter", scatter.scatter, calls, self.watch)
+        """Choose the cells, and sort all points by them."""
+        job, checkpoints = self.job, self.job.checkpoints
+        if checkpoints.find("plan") is None:
+            checkpoints.save("plan", self._plan().to_arrays())
+        blocks = self.map_blocks("scatter", scatter.scatter)
         plan = job.plan()
-        counts = np.stack([table["counts"] for table in self.blocks])
-        segments = np.stack([table["segments"] for table in self.blocks])
-        reach = min(float(table["reach"]) for table in self.blocks)
-        pairs = np.unique(np.concatenate([table["pairs"] for table in self.blocks]), axis=0)
-        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        beside: list[list[int]] = [[] for _ in range(plan.n_cells)]
-        for one, two in pairs.tolist():
-            beside[one].append(two)
-            beside[two].append(one)
+        counts = np.stack([table["counts"] for table in blocks])
+        segments = np.stack([table["segments"] for table in blocks])
+        reach = min(float(table["reach"]) for table in blocks)
+        neighbors: list[set[int]] = [set() for _ in range(plan.n_cells)]
+        for one, two in np.concatenate([table["pairs"] for table in blocks]).tolist():
+            neighbors[one].add(two)
+            neighbors[two].add(one)
         self.cells = [
-            Cell(c, counts[:, c, 0], segments[:, c], tuple(sorted(set(beside[c]))), plan.width, reach)
+            Cell(c, counts[:, c, 0], segments[:, c], tuple(sorted(neighbors[c] - {c})), plan.width, reach)
             for c in range(plan.n_cells)
         ]
-        self.found |= {
-            "core": counts[:, :, 1].sum(axis=0),
-            "held": counts[:, :, 0].sum(axis=0),
-            "not_finite": np.concatenate(
-                [table["not_finite"] + block * job.rows for block, table in enumerate(self.blocks)]
-            ),
-        }
+        not_finite = [table["not_finite"] + block * job.rows for block, table in enumerate(blocks)]
+        self.found["held"], self.found["core"] = counts.sum(axis=0).T
+        self.found["not_finite"] = np.concatenate(not_finite)
 
     def _plan(self) -> Plan:
         job, n = self.job, self.job.source.shape[0]
         with self.watch.stage("plan"):
             sample, others = self._sample(n)
-        calls = [(job, block, sample[:: max(1, len(sample) // PROBES)]) for block in range(job.n_blocks)]
-        near = self.engine.map("probe", scatter.probe, calls, self.watch)
+        near = self.map_blocks("probe", scatter.probe, sample[:: max(1, len(sample) // PROBES)])
         distances = np.sort(np.concatenate([found["distances"] for found in near], axis=1), axis=1)
         if distances.shape[1] <= job.n_neighbors:
             raise ValueError(
@@ -202,7 +186,7 @@ class Run:
         return replace(plan, width=width)
 
     def _sample(self, n: int) -> tuple[Matrix, Matrix]:
-        """Return the points that say where cells are, and as many others to see what that means."""
+        """Return the points that define the cells, and as many others that show how far halos reach."""
         size = sample_size(n, self.n_cells)
         drawn = np.random.default_rng(0).choice(n, min(n, 2 * size), replace=False)
         drawn = drawn if n > 2 * size else np.concatenate([drawn, drawn])[: 2 * size]
@@ -214,102 +198,80 @@ class Run:
             raise ValueError(f"of {size:,} points drawn only {len(found[0]):,} are finite")
         return found[0], found[1] if len(found[1]) else found[0]
 
-    # Embedded ---------------------------------------------------------------------------------------------
-
     def embed(self, tangent_neighbors: int | None) -> None:
         """Embed every cell alone."""
         job = self.job
         if tangent_neighbors is None:
-            some = self.cells[:: max(1, len(self.cells) // SCALES)]
-            scales = self.engine.map(
-                "tangents", cells.tangent_scale, [(job, cell) for cell in some], self.watch
-            )
+            some = [(job, cell) for cell in self.cells[:: max(1, len(self.cells) // SCALE_CELLS)]]
+            scales = self.engine.map("tangents", cells.tangent_scale, some, self.watch)
             known = sorted(int(found["scale"]) for found in scales if found["scale"] >= 0)
             middle = known[len(known) // 2] if known else 0
             tangent_neighbors = job.n_neighbors if middle == 0 else middle
+        summaries = self.map("cells", cells.embed, tangent_neighbors)
         self.found["tangent_neighbors"] = tangent_neighbors
-        calls = [(job, cell, tangent_neighbors) for cell in self.cells]
-        said = self.engine.map("cells", cells.embed, calls, self.watch)
-        self.found["failed"] = {
-            cell: str(one["failed"]) for cell, one in enumerate(said) if str(one["failed"])
-        }
-        self.found["pieces"] = [one["pieces"] for one in said]
-        self.found["proved"] = sum(int(one.get("proved", 0)) for one in said)
-        self.say_failed()
+        self.found["pieces"] = [one["pieces"] for one in summaries]
+        self.check_failed(summaries)
 
-    def say_failed(self) -> None:
-        """Say which cells could not be embedded, and why; raise if that is asked for, or if they are all."""
-        failed: dict[int, str] = self.found["failed"]
+    def check_failed(self, results: list[Arrays]) -> None:
+        """Report the cells that failed; raise a ValueError if all did."""
+        failed = {cell: str(one["failed"]) for cell, one in enumerate(results) if str(one["failed"])}
+        self.found["failed"] = failed
+        self.found["proved"] = sum(int(one.get("proved", 0)) for one in results)
         if len(failed) == len(self.cells):
             raise ValueError(f"no cell could be embedded; the first: {failed[0]}")
-        if not failed:
-            return
-        points = int(sum(self.found["core"][cell] for cell in failed))
-        some = "; ".join(f"cell {cell}: {reason}" for cell, reason in list(failed.items())[:3])
-        which = f"{len(failed)} of {len(self.cells)} cells, with {points:,} points,"
-        text = f"{which} could not be embedded ({some})"
-        if self.errors == "raise":
-            raise ValueError(text)
-        warnings.warn(text, PartWarning, stacklevel=5)
+        if failed:
+            points = int(sum(self.found["core"][cell] for cell in failed))
+            some = "; ".join(f"cell {cell}: {reason}" for cell, reason in list(failed.items())[:3])
+            which = f"{len(failed)} of {len(self.cells)} cells, with {points:,} points,"
+            self.complain(f"{which} could not be embedded ({some})")
 
-    def align(self) -> Aligned:
-        """Turn and move the cells until their overlaps agree."""
-        job, d = self.job, self.job.n_components
-        compared = self.engine.map(
-            "overlaps", cells.overlaps, [(job, cell) for cell in self.cells], self.watch
-        )
-        first = np.concatenate([[0], np.cumsum([len(pieces) for pieces in self.found["pieces"]])])
-        edges = np.concatenate(
-            [np.insert(one["edges"], 0, cell, axis=1) for cell, one in enumerate(compared)]
-        )
+    def align(self) -> None:
+        """Rotate and shift the pieces of all cells until their overlaps agree."""
+        compared, d = self.map("overlaps", cells.overlaps), self.job.n_components
+        pieces = self.found["pieces"]
+        first = np.concatenate([[0], np.cumsum([len(counts) for counts in pieces])])
+        edges = [np.insert(one["edges"], 0, cell, axis=1) for cell, one in enumerate(compared)]
+        cell, piece, other, its_piece = np.concatenate(edges).T
+        ends = np.stack([first[cell] + piece, first[other] + its_piece], axis=1)
         sums = np.concatenate([one["sums"] for one in compared])
-        ends = np.stack([first[edges[:, 0]] + edges[:, 1], first[edges[:, 2]] + edges[:, 3]], axis=1)
         with self.watch.stage("alignment"):
             aligned = align(Overlaps.from_sums(ends, sums, d), int(first[-1]), d)
-        counts = np.concatenate(self.found["pieces"])
-        self.found["n_components"] = len(np.unique(aligned.components[counts > 0]))
-        self.found["motions"] = {
-            cell: tuple(
-                part[first[cell] : first[cell + 1]]
-                for part in (aligned.turns, aligned.shifts, aligned.components)
-            )
-            for cell in range(len(self.cells))
+        own = [slice(first[cell], first[cell + 1]) for cell in range(len(self.cells))]
+        self.found |= {
+            "n_components": len(np.unique(aligned.components[np.concatenate(pieces) > 0])),
+            "motions": [(aligned.turns[p], aligned.shifts[p], aligned.components[p]) for p in own],
+            "overlap_error": aligned.error,
+            "trust": aligned.trust,
         }
-        self.found |= {"overlap_error": aligned.error, "trust": aligned.trust}
-        return aligned
 
     def settle(self, passes: int, renewed: bool) -> int:
-        """Remove the seams: every cell between its neighbours, until that gains little; return how often."""
+        """Settle every cell between its neighbors, until that gains little; return the number of passes."""
         self.found["history"] = []
         for stage in range(passes):
             calls = [(self.job, cell, stage, self._motions(cell, stage), renewed) for cell in self.cells]
             moved = self.engine.map("seams", settle, calls, self.watch)
             before, after = added([one["values"] for one in moved]) / self.found["held"].sum()
             self.found["history"].append(float(before))
-            if before - after <= ENOUGH * before:
+            if before - after <= SETTLED_GAIN * before:
                 return stage + 1
         return passes
 
     def _motions(self, cell: Cell, stage: int) -> dict[int, Any]:
-        """Return the motions of a cell and its neighbours; once they are settled, only their components."""
-        own = {}
-        for number in (cell.number, *cell.neighbors):
-            turns, shifts, components = self.found["motions"][number]
-            if stage > 0:
-                turns, shifts = (
-                    np.broadcast_to(np.eye(self.job.n_components), turns.shape),
-                    np.zeros_like(shifts),
-                )
-            own[number] = (turns, shifts, components)
-        return own
+        """Return the motions of a cell and its neighbors; once they are settled, only their components."""
+        motions = {number: self.found["motions"][number] for number in (cell.number, *cell.neighbors)}
+        if stage == 0:
+            return motions
+        identity = np.eye(self.job.n_components)
+        return {
+            number: (np.broadcast_to(identity, turns.shape), np.zeros_like(shifts), components)
+            for number, (turns, shifts, components) in motions.items()
+        }
 
     def measure(self, stage: int) -> Array:
-        """Measure all cells; return the sums over all neighbourhoods."""
+        """Measure all cells; return the sums over all neighborhoods."""
         calls = [(self.job, cell, stage, self._motions(cell, stage)) for cell in self.cells]
         self.found["done"] = self.engine.map("faithfulness", gathering.measure, calls, self.watch)
         return added([one["sums"] for one in self.found["done"]])
-
-    # Back -------------------------------------------------------------------------------------------------
 
     def gather(self) -> Path:
         """Write the embedding in the order of the data; return the file."""
@@ -317,19 +279,17 @@ class Run:
         means, axes = self._axes([one["moments"] for one in done])
         shifts = np.zeros_like(means)
         if len(means) > 1:
-            calls = [
-                (job, cell, one["segments"], means, axes) for cell, one in zip(self.cells, done, strict=True)
-            ]
+            calls = [(job, cell, done[cell.number]["segments"], means, axes) for cell in self.cells]
             reach = self.engine.map("layout", gathering.extents, calls, self.watch)
             low = np.min([one["low"] for one in reach], axis=0)
             high = np.max([one["high"] for one in reach], axis=0)
             shifts = beside(low, high, self.found["component_sizes"])
-        target = job.shelf.place("out.npy")
+        target = job.checkpoints.path("out.npy")
         if not target.exists():
             shape = (job.source.shape[0], job.n_components)
             np.lib.format.open_memmap(target, mode="w+", dtype=np.float64, shape=shape).flush()
             for block in range(job.n_blocks):
-                job.shelf.drop(f"out-{block}")
+                job.checkpoints.remove(f"out-{block}")
         blocks = [
             (job, block, np.stack([one["segments"][block] for one in done]), means, axes, shifts, str(target))
             for block in range(job.n_blocks)
@@ -340,15 +300,11 @@ class Run:
 
     def _axes(self, moments: list[Array]) -> tuple[Array, Array]:
         """Return for each component its mean and its principal axes, longest first."""
-        d = self.job.n_components
-        rows = np.concatenate(moments)
+        d, rows = self.job.n_components, np.concatenate(moments)
         most = int(rows[:, 0].max()) + 1 if len(rows) else 0
-        means, axes = np.zeros((most, d)), np.tile(np.eye(d), (most, 1, 1))
-        sizes = np.zeros(most)
-        for number in range(most):
+        means, axes, sizes = np.zeros((most, d)), np.tile(np.eye(d), (most, 1, 1)), np.zeros(most)
+        for number in np.unique(rows[:, 0]).astype(int):
             own = rows[rows[:, 0] == number]
-            if len(own) == 0:
-                continue
             sizes[number] = own[:, 1].sum()
             means[number] = own[:, 1] @ own[:, 2 : 2 + d] / sizes[number]
             apart = own[:, 2 : 2 + d] - means[number]
@@ -371,19 +327,15 @@ def beside(low: Array, high: Array, sizes: Array) -> Array:
     longest, d = sides.max(), sides.shape[1]
     gap = 0.05 * longest if longest > 0 else 1.0
     order = np.lexsort((np.arange(len(sizes)), -sizes))
-    second = sides[:, 1] if d > 1 else np.zeros(len(sides))
-    width = (
-        np.inf if d == 1 else max(np.sqrt(((sides[:, 0] + gap) * (second + gap)).sum()), sides[:, 0].max())
-    )
+    first, second = sides[:, 0], sides[:, 1] if d > 1 else np.zeros(len(sides))
+    width = np.inf if d == 1 else max(np.sqrt(((first + gap) * (second + gap)).sum()), first.max())
     shifts = np.zeros_like(sides)
     x = y = height = 0.0
     for number in order[sizes[order] > 0]:
-        if x > 0 and x + sides[number, 0] > width:
+        if x > 0 and x + first[number] > width:
             x, y, height = 0.0, y + height + gap, 0.0
-        shifts[number, 0] = x - low[number, 0]
-        if d > 1:
-            shifts[number, 1] = y - low[number, 1]
-        x, height = x + sides[number, 0] + gap, max(height, second[number])
+        shifts[number, :2] = (x, y)[:d] - low[number, :2]
+        x, height = x + first[number] + gap, max(height, second[number])
     return shifts
 
 

@@ -1,4 +1,4 @@
-"""Where rows come from, block by block: arrays, .npy files and Zarr arrays, read where they lie."""
+"""Sources of rows, read block by block: arrays, .npy files and Zarr arrays."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.arrays import Matrix, as_points
-from ..files.tables import FileError, split_key
+from ..files import FileError, open_points, split_key
 
-__all__ = ["File", "Held", "Source", "block_rows", "source_of"]
+__all__ = ["ArraySource", "FileSource", "Source", "block_rows", "source_of"]
 
-BLOCK_BYTES, FEWEST_ROWS, BLOCKS = 2**26, 2**16, 512
-"""A block holds at most so many bytes of data. Within that it has at least so many rows, and there are no
-more than so many blocks: every cell reads a part of each."""
+MAX_BLOCK_BYTES = 2**26
+"""A block holds at most this many bytes of data."""
 
-AT_ONCE = 2**12
-"""Rows drawn here and there are read in groups: what a mapping has touched counts as memory until it is
-closed."""
+MIN_BLOCK_ROWS = 2**16
+"""A block has at least this many rows, unless they exceed MAX_BLOCK_BYTES."""
+
+MAX_BLOCKS = 512
+"""Data are split into at most this many blocks, because every cell reads a part of each, unless blocks would
+exceed MAX_BLOCK_BYTES."""
+
+GATHERED_ROWS = 2**12
+"""Scattered rows of a file are read in groups of about this many: the pages that a memory map has touched
+count as memory until it is closed."""
 
 
 class Source(Protocol):
@@ -28,43 +34,43 @@ class Source(Protocol):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Number of rows and columns."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What is read: float32 or float64."""
+        """Type of the rows that are read: float32 or float64."""
 
     def read(self, start: int, stop: int) -> Matrix:
-        """Return rows as an array of their own."""
+        """Return a copy of consecutive rows."""
 
     def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
-        """Return some rows; `indices` ascend."""
+        """Return rows by their indices, which ascend."""
 
-    def mark(self) -> dict[str, Any]:
-        """Return what tells these rows from others, as far as that is cheap."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Return a record that differs between data sets, as far as that is cheap."""
 
 
 def block_rows(shape: tuple[int, int], itemsize: int) -> int:
-    """Return how many rows a block has.
+    """Return the number of rows of a block.
 
     Examples
     --------
     >>> block_rows((10**6, 3), 8), block_rows((10**9, 3), 8), block_rows((70_000, 784), 4)
     (65536, 1953125, 21399)
     """
-    wanted = max(FEWEST_ROWS, -(-shape[0] // BLOCKS))
-    return int(max(1, min(shape[0], wanted, BLOCK_BYTES // (shape[1] * itemsize))))
+    wanted = max(MIN_BLOCK_ROWS, -(-shape[0] // MAX_BLOCKS))
+    return int(max(1, min(shape[0], wanted, MAX_BLOCK_BYTES // (shape[1] * itemsize))))
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """An array in memory, or mapped into it."""
+class ArraySource:
+    """An array in memory, or memory-mapped."""
 
     points: Matrix
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Number of rows and columns."""
         return self.points.shape
 
     @property
@@ -73,23 +79,23 @@ class Held:
         return self.points.dtype
 
     def read(self, start: int, stop: int) -> Matrix:
-        """Return rows as an array of their own."""
+        """Return a copy of consecutive rows."""
         return self.points[start:stop].copy()
 
     def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
-        """Return some rows."""
+        """Return rows by their indices."""
         return self.points[indices]
 
-    def mark(self) -> dict[str, Any]:
-        """Return its shape and type, and a sum over some rows."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the shape, the type, and a sum over some rows."""
         n = self.shape[0]
         some = self.points[:: max(1, n // 1000)].astype(np.float64)
         return {"shape": list(self.shape), "dtype": str(self.dtype), "sum": repr(float(np.nansum(some)))}
 
 
 @dataclass(frozen=True)
-class File:
-    """An .npy file or a Zarr array: opened anew for each block, so that nothing is kept."""
+class FileSource:
+    """An .npy file or a Zarr array, opened again for each block so that no pages stay in memory."""
 
     path: str
     shape: tuple[int, int]
@@ -97,40 +103,35 @@ class File:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64: what is narrower than 32 bits becomes the first, all else the second."""
+        """float32 or float64: other types of at most 16 bits become float32, all others float64."""
         stored = np.dtype(self.stored)
         if stored.kind == "f" and stored.itemsize in (4, 8):
             return stored.newbyteorder("=")
         return np.dtype(np.float32 if stored.itemsize <= 2 else np.float64)
 
     def read(self, start: int, stop: int) -> Matrix:
-        """Return rows as an array of their own."""
-        return np.array(_open(self.path)[start:stop], dtype=self.dtype, order="C")
+        """Return a copy of consecutive rows."""
+        return np.array(open_points(self.path)[start:stop], dtype=self.dtype, order="C")
 
     def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
-        """Return some rows, a few at a time."""
-        groups = np.array_split(indices, max(1, len(indices) // AT_ONCE))
-        return np.concatenate([self._some(group) for group in groups])
+        """Return rows by their indices, a group at a time."""
+        groups = np.array_split(indices, max(1, len(indices) // GATHERED_ROWS))
+        return np.concatenate([self._group(group) for group in groups])
 
-    def _some(self, indices: npt.NDArray[np.int64]) -> Matrix:
-        array = _open(self.path)
-        found = array[indices] if isinstance(array, np.ndarray) else array.oindex[indices]
-        return np.array(found, dtype=self.dtype, order="C")
+    def _group(self, indices: npt.NDArray[np.int64]) -> Matrix:
+        array = open_points(self.path)
+        rows = array[indices] if isinstance(array, np.ndarray) else array.oindex[indices]
+        return np.array(rows, dtype=self.dtype, order="C")
 
-    def mark(self) -> dict[str, Any]:
-        """Return where it is, how large, and when it was written."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the path, the shape, the type, and the time of the last change."""
         path = split_key(self.path)[0]
-        written = os.stat(path).st_mtime_ns
-        return {
-            "shape": list(self.shape),
-            "dtype": self.stored,
-            "path": os.path.realpath(path),
-            "written": written,
-        }
+        known = {"path": os.path.realpath(path), "written": os.stat(path).st_mtime_ns}
+        return {"shape": list(self.shape), "dtype": self.stored, **known}
 
 
 def source_of(X: Any, name: str = "X") -> Source:
-    """Return where to read `X`: a path to an .npy file or a Zarr array, or an array.
+    """Return the source of `X`: an array, or the path of an .npy file or a Zarr array.
 
     Examples
     --------
@@ -138,36 +139,11 @@ def source_of(X: Any, name: str = "X") -> Source:
     (2, 2)
     """
     if not isinstance(X, str | os.PathLike):
-        return Held(as_points(X, name))
-    array = _open(os.fspath(X))
+        return ArraySource(as_points(X, name))
+    array = open_points(os.fspath(X))
     if len(array.shape) != 2 or 0 in array.shape:
         raise FileError(f"{X} holds an array of shape {tuple(array.shape)}: a row for each point is needed")
     if np.dtype(array.dtype).kind not in "fiub":
         raise FileError(f"{X} holds an array of dtype {array.dtype}: it must hold real numbers")
-    return File(os.path.abspath(os.fspath(X)), (int(array.shape[0]), int(array.shape[1])), str(array.dtype))
-
-
-def _open(path: str) -> Any:
-    """Return the array of a file without reading it."""
-    file, key = split_key(path)
-    if not file.exists():
-        raise FileError(f"there is no file {file}")
-    if file.suffix.lower() == ".npy":
-        try:
-            return np.load(file, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
-            raise FileError(f"cannot read {file}: {' '.join(str(error).split())}") from error
-    if file.suffix.lower() != ".zarr":
-        raise FileError(f"cannot read {file} in blocks: its suffix {file.suffix!r} is none of .npy, .zarr")
-    try:
-        import zarr
-    except ImportError as error:
-        raise FileError(f"{file} needs zarr: pip install 'unbend[zarr]'") from error
-    opened: Any = zarr.open(str(file), mode="r")
-    found = opened if key is None else opened[key]
-    if hasattr(found, "shape"):
-        return found
-    names = sorted(found.array_keys())
-    if "X" not in names and len(names) != 1:
-        raise FileError(f"{path} holds {len(names)} arrays: name one, as in {file}:NAME")
-    return found["X" if "X" in names else names[0]]
+    n, q = map(int, array.shape)
+    return FileSource(os.path.abspath(os.fspath(X)), (n, q), str(array.dtype))

@@ -1,4 +1,4 @@
-"""What is asked for: checked, planned for, and carried out on any engine."""
+"""The tasks of a partition, embedding and measuring: checked, planned, and run on any engine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,14 +17,13 @@ import numpy.typing as npt
 
 from ..core import memory
 from ..core.arrays import as_count, thread_count
+from ..core.kinds import choice
 from ..core.progress import Progress
-from ..estimators.base import check_choice
-from ..files.tables import FileError
-from ..graph.neighbors import DEFAULT_NEIGHBORS
+from ..files import FileError
+from ..fit.problem import neighbor_count
 from .checkpoint import CheckpointDir
-from .gather import SUMS, measure_given
-from .result import CellwiseFaithfulness, Partition
-from .run import Engine, PartWarning, Run, added, cell_bytes, held_bytes, points_that_fit
+from .gather import SUMS, CellwiseFaithfulness, Partition, measure_given
+from .run import Engine, Run, added, cell_bytes, held_bytes, points_that_fit
 from .scatter import Job
 from .sources import Source, block_rows
 
@@ -34,12 +32,11 @@ __all__ = ["Task", "folder_for"]
 Array = npt.NDArray[np.float64]
 
 VERSION = 1
-"""Rises when what is on a shelf would be misread."""
+"""Version of the checkpoints; raised when older ones would be misread."""
 
 BLOCK_COPIES = 5
-"""How often the rows of a block are held while they are sorted by cell, those of halos among them."""
+"""Number of copies of a block of rows that are held while it is sorted by cell, halos included."""
 
-METHODS = ("psa", "gp")
 OWN = (
     "n_components",
     "n_neighbors",
@@ -55,31 +52,16 @@ OWN = (
 
 @dataclass(frozen=True)
 class Task:
-    """An embedding, or a measurement, in cells.
+    """An embedding in cells, or the measurement of one."""
 
-    Attributes
-    ----------
-    source, image : Source
-        The data, and the embedding that is measured.
-    settings : dict
-        What the result depends on besides.
-    points : int
-        About how many points a cell has.
-    bytes : int
-        What a process holds at most.
-    n_jobs : int
-        Threads of a process; 0 stands for all.
-    allowed : int or None
-        The bytes that were said to be the limit.
-    """
-
+    # source, image: The input data, and the embedding that is measured.
     source: Source
     image: Source | None
-    settings: dict[str, Any]
-    points: int
-    bytes: int
-    n_jobs: int
-    allowed: int | None = None
+    settings: dict[str, Any]  # All else that the result depends on.
+    points: int  # Number of points per cell, about.
+    bytes: int  # Maximum number of bytes that a process holds.
+    n_jobs: int  # Number of threads of a process; 0 means all.
+    allowed: int | None = None  # The limit of memory in bytes, if one was given.
 
     @classmethod
     def embedding(
@@ -90,10 +72,9 @@ class Task:
         max_memory: float | None = None,
         n_jobs: int | None = None,
     ) -> Task:
-        """Check what an embedding needs."""
+        """Check and plan an embedding."""
         settings = _checked(settings, source.shape)
-        method, wide = settings["method"], settings["tangent_neighbors"]
-        return cls._planned(source, None, settings, points_per_cell, max_memory, n_jobs, method, wide)
+        return cls._planned(source, None, settings, points_per_cell, max_memory, n_jobs)
 
     @classmethod
     def measuring(
@@ -105,14 +86,14 @@ class Task:
         max_memory: float | None = None,
         n_jobs: int | None = None,
     ) -> Task:
-        """Check what a measurement needs."""
+        """Check and plan a measurement."""
         (n, q), (m, d) = source.shape, image.shape
         if n != m:
             raise ValueError(f"X has {n} rows, but Y has {m}")
         if d > q:
             raise ValueError(f"Y has {d} columns, more than the {q} of X")
-        settings = {"n_components": d, "n_neighbors": _neighbors(n_neighbors, n)}
-        return cls._planned(source, image, settings, points_per_cell, max_memory, n_jobs, "gp", None)
+        settings = {"n_components": d, "n_neighbors": neighbor_count(n_neighbors, n)}
+        return cls._planned(source, image, settings, points_per_cell, max_memory, n_jobs)
 
     @classmethod
     def _planned(
@@ -123,34 +104,29 @@ class Task:
         points_per_cell: int | str,
         max_memory: float | None,
         n_jobs: int | None,
-        method: str,
-        wide: int | None,
     ) -> Task:
-        n, q = source.shape
-        d, k, size = settings["n_components"], settings["n_neighbors"], source.dtype.itemsize
-
+        (n, q), size = source.shape, source.dtype.itemsize
         block = BLOCK_COPIES * block_rows(source.shape, size) * q * size
 
         def needed(points: int) -> int:
-            return max(block, cell_bytes(points, q, d, k, size, method, wide))
+            return max(block, cell_bytes(points, *_sizes(source, settings)))
 
         if points_per_cell == "auto":
-            allowed = memory.allowed(max_memory)
-            points = points_that_fit(allowed, needed)
+            points = points_that_fit(memory.allowed(max_memory), needed)
         else:
-            points = as_count(points_per_cell, "points_per_cell", least=k + 1)
+            points = as_count(points_per_cell, "points_per_cell", least=settings["n_neighbors"] + 1)
         points, threads = min(points, n), thread_count(n_jobs)
         limit = None if max_memory is None else memory.allowed(max_memory)
         return cls(source, image, settings, points, memory.IMPORTED + needed(points), threads, limit)
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return -(-self.source.shape[0] // self.points)
 
     def begun(self, folder: Path, engine: Engine, watch: Progress, errors: Literal["warn", "raise"]) -> Run:
-        """Begin, or go on where the folder says; all points are sorted by cell."""
-        check_choice(errors, "errors", ("warn", "raise"))
+        """Begin, or continue with the folder's checkpoints; return the run with all points sorted by cell."""
+        choice("warn", "raise").test(errors, "errors")
         self.claim(CheckpointDir(str(folder)))
         s = self.settings
         parameters: dict[str, Any] = {"random_state": 0, **(s.get("parameters") or {})}
@@ -169,17 +145,16 @@ class Task:
         run = Run(job, self.n_cells, engine, watch, errors)
         run.scatter()
         self._check_halos(run)
-        self._say_not_finite(run)
+        rows = run.found["not_finite"]
+        if len(rows):
+            first = ", ".join(map(str, rows[:3])) + (", ..." if len(rows) > 3 else "")
+            run.complain(f"{len(rows):,} points are not finite (rows {first}): left out")
         return run
 
     def _check_halos(self, run: Run) -> None:
-        """Refuse cells that became too large for the memory: wide data have large halos."""
-        (_, q), s = self.source.shape, self.settings
+        """Refuse cells that are too large for the memory: wide data have large halos."""
         largest = int(run.found["held"].max())
-        method, wide = s.get("method", "gp"), s.get("tangent_neighbors")
-        size = held_bytes(
-            largest, q, s["n_components"], s["n_neighbors"], run.job.source.dtype.itemsize, method, wide
-        )
+        size = held_bytes(largest, *_sizes(self.source, self.settings))
         if self.allowed is not None and memory.IMPORTED + size > self.allowed:
             needed, has = memory.readable(memory.IMPORTED + size), memory.readable(self.allowed)
             raise MemoryError(
@@ -187,42 +162,30 @@ class Task:
                 f"but max_memory allows {has}: set points_per_cell below {self.points:,}"
             )
 
-    def claim(self, shelf: CheckpointDir) -> None:
+    def claim(self, checkpoints: CheckpointDir) -> None:
         """Refuse a folder that belongs to other data or parameters."""
         mark = {
             "version": VERSION,
-            "data": self.source.mark(),
-            "image": None if self.image is None else self.image.mark(),
+            "data": self.source.fingerprint(),
+            "image": None if self.image is None else self.image.fingerprint(),
             "settings": self.settings,
             "points_per_cell": self.points,
         }
         mark = json.loads(json.dumps(mark))
-        known = shelf.noted("partition")
+        known = checkpoints.load_record("partition")
         if known is None:
-            if any(Path(shelf.folder).iterdir()):
+            if any(Path(checkpoints.folder).iterdir()):
                 raise FileError(
-                    f"{shelf.folder} is not empty, and holds no partition: use a folder of its own"
+                    f"{checkpoints.folder} is not empty, and holds no partition: use a folder of its own"
                 )
-            shelf.note("partition", mark)
+            checkpoints.save_record("partition", mark)
         elif known != mark:
             different = [name for name in mark if mark[name] != known.get(name)]
-            what = f"{shelf.folder} holds a partition of other {' and '.join(different)}"
+            what = f"{checkpoints.folder} holds a partition of other {' and '.join(different)}"
             raise FileError(f"{what}: use another folder, or remove it")
 
-    def _say_not_finite(self, run: Run) -> None:
-        rows = run.found["not_finite"]
-        if len(rows) == 0:
-            return
-        first = ", ".join(map(str, rows[:3]))
-        text = (
-            f"{len(rows):,} points are not finite (rows {first}{', ...' if len(rows) > 3 else ''}): left out"
-        )
-        if run.errors == "raise":
-            raise ValueError(text)
-        warnings.warn(text, PartWarning, stacklevel=4)
-
     def embedded(self, run: Run) -> Path:
-        """Embed; return the file, which is on the shelf."""
+        """Embed; return the file, which is in the folder of checkpoints."""
         s = self.settings
         run.embed(s["tangent_neighbors"])
         run.align()
@@ -233,17 +196,12 @@ class Task:
 
     def measured(self, run: Run) -> CellwiseFaithfulness:
         """Measure."""
-        calls = [(run.job, cell) for cell in run.cells]
-        found = run.engine.map("faithfulness", measure_given, calls, run.watch)
-        run.found["failed"] = {
-            cell: str(one["failed"]) for cell, one in enumerate(found) if str(one["failed"])
-        }
-        run.say_failed()
-        run.found["proved"] = sum(int(one["proved"]) for one in found)
+        found = run.map("faithfulness", measure_given)
+        run.check_failed(found)
         return self._faithfulness(run, added([one["sums"] for one in found]))
 
     def result(self, run: Run, embedding: Array) -> Partition:
-        """Put together what there is to say."""
+        """Return the result of a run."""
         found = run.found
         return Partition(
             embedding=embedding,
@@ -285,15 +243,21 @@ class Task:
         )
 
 
+def _sizes(source: Source, settings: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the sizes that, with the points of a cell, decide about its memory."""
+    own = settings["n_components"], settings["n_neighbors"], source.dtype.itemsize
+    return source.shape[1], *own, settings.get("method", "gp"), settings.get("tangent_neighbors")
+
+
 def _checked(settings: dict[str, Any], shape: tuple[int, int]) -> dict[str, Any]:
     n, q = shape
     d = as_count(settings["n_components"], "n_components")
     if d > q:
         raise ValueError(f"n_components = {d} exceeds the {q} dimensions of the data")
-    k = _neighbors(settings["n_neighbors"], n)
-    check_choice(settings["method"], "method", METHODS)
-    check_choice(settings["refine"], "refine", ("auto", None))
-    check_choice(settings["objective"], "objective", ("R_N", "R"))
+    k = neighbor_count(settings["n_neighbors"], n)
+    choice("psa", "gp").test(settings["method"], "method")
+    choice("auto", None).test(settings["refine"], "refine")
+    choice("R_N", "R").test(settings["objective"], "objective")
     as_count(settings["passes"], "passes", least=0)
     if settings["tangent_neighbors"] is not None:
         as_count(settings["tangent_neighbors"], "tangent_neighbors")
@@ -303,18 +267,11 @@ def _checked(settings: dict[str, Any], shape: tuple[int, int]) -> dict[str, Any]
     return settings | {"n_neighbors": k}
 
 
-def _neighbors(given: int | None, n: int) -> int:
-    k = min(DEFAULT_NEIGHBORS, n - 1) if given is None else as_count(given, "n_neighbors")
-    if k > n - 1:
-        raise ValueError(f"n_neighbors = {k} needs at least {k + 1} points, got n_samples = {n}")
-    return k
-
-
 @contextmanager
 def folder_for(
     directory: str | os.PathLike[str] | None, beside: str | os.PathLike[str] | None
 ) -> Iterator[Path]:
-    """Give a folder to work in: one that stays if the work is not finished, or a temporary one."""
+    """Yield a folder to work in: one that stays if the work is not finished, or a temporary one."""
     if directory is None:
         where = None if beside is None else Path(os.path.realpath(beside)).parent
         with tempfile.TemporaryDirectory(prefix=".unbend-", dir=where) as folder:

@@ -1,12 +1,13 @@
-"""Pictures of embeddings and of what was measured of them. Needs matplotlib: ``pip install 'unbend[plot]'``.
+"""Pictures of embeddings and of their measures. Needs matplotlib: ``pip install 'unbend[plot]'``.
 
-Every function returns the Axes it drew on and takes `ax`. Embeddings are drawn with equal aspect, since
-lengths are what they show. matplotlib is imported by the first call.
+Every function takes `ax` and returns the Axes it drew on. Embeddings are drawn with equal aspect, because
+they show lengths. The first call imports matplotlib.
 """
 
+from .circle import correlation_circle
 from .curves import r_nx, scree, shepard, versus_k
 from .local import neighborhood, stretch
-from .scatter import correlation_circle, embedding, error, grid
+from .scatter import embedding, error, grid
 
 __all__ = [
     "correlation_circle",

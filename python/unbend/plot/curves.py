@@ -1,46 +1,41 @@
-"""Numbers against the number of neighbours, the dimension, and each other."""
+"""Curves of measures over the number of neighbors, the dimension, and distances."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .canvas import CATEGORIES, axes_for, embedding_of, pyplot
-from .scatter import _symbol
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ..judge.quality import Quality
+from ..metrics import Ranks
+from ..metrics.sampling import pair
+from .canvas import CATEGORIES, CONTINUOUS, Axes, axes_for, embedding_of, finished, picture, symbol_of
 
 __all__ = ["r_nx", "scree", "shepard", "versus_k"]
 
-Array = npt.NDArray[np.float64]
-
 PAIRS = 100_000
 MARKERS = "osD^vP*X<>"
-STRIPES = {"fragmented": "#d9e8f6", "short_circuited": "#fbe3c9"}
+STRIPES = {
+    "fragmented": ("falls apart", "#d9e8f6"),
+    "short_circuited": ("short circuits", "#fbe3c9"),
+}
 DECADES = 1.0
-"""Curves over more decades are drawn on a logarithmic scale."""
+"""Number of decades above which curves have a logarithmic scale."""
 
 
+@picture
 def r_nx(found: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw how well neighbours are kept, beyond chance, against how many: R_NX(k), with the area below it.
+    """Draw R_NX(k), the share of neighbors kept beyond chance, over k, with the area below it.
 
-    1 is perfect and 0 is an embedding at random. On the logarithmic axis the left shows near neighbours, the
-    right the shape of the whole; the area counts near ones most.
+    1 is perfect and 0 is a random embedding. On the logarithmic axis the left shows near neighbors, and the
+    right the shape of the whole; the area weighs near neighbors most.
 
     Parameters
     ----------
     found : Ranks, Quality or Comparison, or mapping of str to Ranks or Quality
-        What :func:`unbend.metrics.ranks`, :func:`unbend.quality` or :func:`unbend.compare` returned.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
+        Results of :func:`unbend.metrics.ranks`, :func:`unbend.quality` or :func:`unbend.compare`.
 
     Examples
     --------
@@ -50,17 +45,14 @@ def r_nx(found: Any, *, ax: Axes | None = None) -> Axes:
     >>> len(ax.lines[1].get_xdata()), ax.get_xscale()
     (50, 'log')
     """
-    from ..judge.quality import Quality
-    from ..metrics import Ranks
-
     named = {"": found} if isinstance(found, Ranks | Quality) else found
     if not isinstance(named, Mapping) or not named:
         raise ValueError(
             f"a {type(found).__name__} has no ranks: give a Ranks, a Quality, or several by name"
         )
-    place: Any = axes_for(ax)
+    place = axes_for(ax)
     place.axhline(0, color="0.75", linewidth=0.8, zorder=0)
-    for (name, one), color in zip(named.items(), _cycle(), strict=False):
+    for (name, one), color in zip(named.items(), cycle(CATEGORIES), strict=False):
         ranks = getattr(one, "ranks", one)
         if not isinstance(ranks, Ranks):
             raise ValueError(f"{name or 'found'} has no ranks: measure 'ranks' as well")
@@ -68,12 +60,13 @@ def r_nx(found: Any, *, ax: Axes | None = None) -> Axes:
         area = f"area {ranks.auc:.3f}"
         label = f"{name}, {area}" if name else area
         place.plot(np.arange(1, len(curve) + 1), curve, color=color, label=label)
-    place.set(xscale="log", xlabel="neighbours k", ylabel="$R_{NX}$: share kept, beyond chance")
+    place.set(xscale="log", xlabel="neighbors k", ylabel="$R_{NX}$: share kept, beyond chance")
     low = min(0.0, *(float(np.min(line.get_ydata())) for line in place.lines))
     place.set_ylim(low - 0.03, 1.03)
-    return _finished(place)
+    return finished(place)
 
 
+@picture
 def versus_k(
     selection: Any,
     measure: str = "r_n",
@@ -82,30 +75,23 @@ def versus_k(
     n_components: int | None = None,
     log: bool | None = None,
 ) -> Axes:
-    """Draw a measure against the number of neighbours, one curve for each method, with the bound below.
+    """Draw a measure over the number of neighbors, one curve for each method, with the lower bound.
 
-    Curves are of what was embedded: of all numbers of neighbours if the selection is exhaustive.
-
-    Stripes are numbers of neighbours whose graph falls apart (blue) or has short circuits (orange); a
-    ring is what was chosen. Bars are 95 % intervals.
+    Curves show the embeddings that were made: those of all numbers of neighbors if the selection is
+    exhaustive. Blue stripes are numbers of neighbors whose graph is not connected, orange ones those with
+    short circuits. A ring marks the choice. Bars are 95 % intervals.
 
     Parameters
     ----------
     selection : Selection
-        What :func:`unbend.select` returned.
+        Result of :func:`unbend.select`.
     measure : str, default "r_n"
-        "r_n", "r_c" and "m_l" are of the neighbourhoods of each k, so they rise with k and have a bound;
-        "score", "overlap" and "torn" are of the same neighbourhoods for all k.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        "r_n", "r_c" and "m_l" belong to the neighborhoods of each k, so they rise with k and have a bound;
+        "score", "overlap" and "torn" belong to the same neighborhoods for all k.
     n_components : int, optional
-        Of which dimension; by default the one chosen.
+        Dimension of the embeddings; by default the one chosen.
     log : bool, optional
-        Whether the measure has a logarithmic axis; by default where it spreads over more than a decade.
-
-    Returns
-    -------
-    Axes
+        Whether the measure has a logarithmic axis; by default it does above one decade.
 
     Examples
     --------
@@ -122,45 +108,41 @@ def versus_k(
         raise ValueError(f"n_components = {d} was not tried")
     if measure not in made[0]:
         raise ValueError(f"{measure!r} was not measured: use one of {', '.join(made[0])}")
-    place: Any = axes_for(ax)
-    methods = dict.fromkeys(c.method for c in made)
-    for method, color, marker in zip(methods, _cycle(), MARKERS * 2, strict=False):
+    place = axes_for(ax)
+    looks = zip(cycle(CATEGORIES), cycle(MARKERS), strict=False)
+    for method, (color, marker) in zip(dict.fromkeys(c.method for c in made), looks, strict=False):
         _draw_curve(place, [c for c in made if c.method == method], measure, color, marker)
     held = [value for line in place.lines for value in line.get_ydata()]
     if measure in ("r_n", "r_c"):
-        sizes = list(selection.grids)
-        # that of what was embedded is of as many points as its measures
-        own = {c.n_neighbors: c["lower_bound"].value for c in made}
-        bound = [own.get(k, selection.grids[k].bound[d - 1]) for k in sizes]
-        place.plot(sizes, bound, color="0.2", linestyle="--", linewidth=1.2, label="lower bound", zorder=1)
+        # The bound of a candidate comes from the same points as its measures.
+        bounds = {k: one.bound[d - 1] for k, one in selection.grids.items()}
+        bounds |= {c.n_neighbors: c["lower_bound"].value for c in made}
+        bound = list(bounds.values())
+        place.plot(
+            list(bounds), bound, color="0.2", linestyle="--", linewidth=1.2, label="lower bound", zorder=1
+        )
         held += bound
     _draw_stripes(place, selection)
     best = selection.best
     if best.n_components == d:
         ring = {"s": 170, "facecolors": "none", "edgecolors": "0.1", "linewidths": 1.5, "zorder": 5}
         place.scatter([best.n_neighbors], [best[measure].value], label="chosen", **ring)
-    positive = min(held) > 0
-    if log or (log is None and positive and max(held) > 10**DECADES * min(held)):
+    if log or (log is None and min(held) > 0 and max(held) > 10**DECADES * min(held)):
         place.set_yscale("log")
-    place.set(xlabel="neighbours k", ylabel=_symbol(measure))
+    place.set(xlabel="neighbors k", ylabel=symbol_of(measure))
     place.xaxis.get_major_locator().set_params(integer=True)
-    return _finished(place)
+    return finished(place)
 
 
+@picture
 def scree(found: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the least R_N that is possible against the dimension of the embedding; the bend is the dimension.
+    """Draw the smallest possible R_N over the dimension of the embedding; the bend is the dimension.
 
     Parameters
     ----------
     found : Dimension or Selection
-        What :func:`unbend.dimension` or :func:`unbend.select` returned. Of a Selection every number of
-        neighbours is a curve.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
+        Result of :func:`unbend.dimension` or :func:`unbend.select`. A Selection has a curve for every number
+        of neighbors.
 
     Examples
     --------
@@ -170,21 +152,27 @@ def scree(found: Any, *, ax: Axes | None = None) -> Axes:
     >>> ax.lines[0].get_xdata().tolist()
     [1, 2, 3]
     """
-    place: Any = axes_for(ax)
+    place = axes_for(ax)
     of = getattr(found, "dimension", found)
     if hasattr(found, "grids"):
-        shades = _shades(len(found.grids))
-        for (k, one), color in zip(found.grids.items(), shades, strict=True):
-            shown = k in (min(found.grids), max(found.grids))
-            place.plot(*_steps(one.bound), color=color, marker=".", label=f"k = {k}" if shown else None)
+        from matplotlib import colormaps
+
+        shades = colormaps[CONTINUOUS](np.linspace(0, 0.85, len(found.grids)))
+        curves = [
+            (k, one.bound, color, ".") for (k, one), color in zip(found.grids.items(), shades, strict=True)
+        ]
     else:
-        place.plot(*_steps(of.scree), color=CATEGORIES[0], marker="o", label=f"k = {of.n_neighbors}")
+        curves = [(of.n_neighbors, of.scree, CATEGORIES[0], "o")]
+    for number, (k, bound, color, marker) in enumerate(curves):
+        label = f"k = {k}" if number in (0, len(curves) - 1) else None
+        place.plot(range(1, len(bound) + 1), bound, color=color, marker=marker, label=label)
     place.axvline(of.value, color="0.4", linestyle=":", label=f"dimension {of.value}")
     place.set(xlabel="dimension d of the embedding", ylabel="least $R_N$ possible", ylim=(0, None))
     place.xaxis.get_major_locator().set_params(integer=True)
-    return _finished(place)
+    return finished(place)
 
 
+@picture
 def shepard(
     X: Any,
     Y: Any,
@@ -196,33 +184,21 @@ def shepard(
     random_state: int | None = 0,
     title: str | None = None,
 ) -> Axes:
-    """Draw distances in the embedding against distances in the data, as a density of pairs.
+    """Draw distances in the embedding over distances in the data, as a density of pairs.
 
-    On the dashed line lengths are kept; a straight band beside it is another unit. A bent surface must leave
-    the line: what is laid flat is farther apart than it was in space.
+    On the dashed line lengths are kept; a straight band elsewhere is another unit. A bent surface must leave
+    the line: points of the flat embedding are farther apart than in space.
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
-    Y : array-like of shape (n, d), or what holds one
-        The embedding.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
     n_pairs : int, default 100,000
-        How many pairs of points are drawn; of fewer points all pairs.
+        Number of pairs of points to draw; all pairs if there are no more.
     gridsize : int, default 60
-        How many hexagons lie side by side.
-    cmap : str or Colormap, optional
-        Of the counts, which are on a logarithmic scale.
+        Number of hexagons in a row.
     random_state : int, default 0
-        Which pairs.
+        Seed of the pairs.
     title : str, optional
-        By default the correlation of the distances drawn.
-
-    Returns
-    -------
-    Axes
+        Title of the picture; by default the correlation of the distances drawn.
 
     Examples
     --------
@@ -232,45 +208,26 @@ def shepard(
     >>> ax.get_title()
     'correlation 1.000'
     """
-    from ..metrics.sampling import pair
-
     x, y = pair(X, embedding_of(Y), narrower=False)
     if len(x) < 2:
         raise ValueError("distances need at least 2 points")
     left, right = _pairs(len(x), n_pairs, random_state)
     near, far = (np.linalg.norm(p[left].astype(np.float64) - p[right], axis=1) for p in (x, y))
-    place: Any = axes_for(ax)
-    drawn = place.hexbin(
-        near, far, gridsize=gridsize, bins="log", mincnt=1, cmap=cmap or "viridis", linewidths=0.1
-    )
+    place = axes_for(ax)
+    looks = {"gridsize": gridsize, "cmap": cmap or CONTINUOUS, "linewidths": 0.1}
+    drawn = place.hexbin(near, far, bins="log", mincnt=1, **looks)
     most = float(min(near.max(), far.max()))
     place.plot([0, most], [0, most], color="0.1", linestyle="--", linewidth=1, label="lengths kept")
-    place.set(
-        xlim=(0, None), ylim=(0, None), xlabel="distance in the data", ylabel="distance in the embedding"
-    )
-    bar = place.figure.colorbar(drawn, ax=place, label="pairs")
-    bar.outline.set_visible(False)
-    place.set_title(f"correlation {_correlation(near, far):.3f}" if title is None else title)
+    place.set(xlim=(0, None), ylim=(0, None))
+    place.set(xlabel="distance in the data", ylabel="distance in the embedding")
+    place.figure.colorbar(drawn, ax=place, label="pairs").outline.set_visible(False)
     empty = "lower right" if np.median(far) > np.median(near) else "upper left"
-    return _finished(place, loc=empty)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = f"correlation {np.corrcoef(near, far)[0, 1]:.3f}"
+    return finished(place, correlation if title is None else title, loc=empty)
 
 
 # Parts -----------------------------------------------------------------------------------------------------
-
-
-def _cycle() -> list[str]:
-    return [*CATEGORIES] * 10
-
-
-def _shades(count: int) -> Any:
-    pyplot()
-    from matplotlib import colormaps
-
-    return colormaps["viridis"](np.linspace(0, 0.85, count))
-
-
-def _steps(bound: Array) -> tuple[list[int], Array]:
-    return list(range(1, len(bound) + 1)), bound
 
 
 def _draw_curve(ax: Any, made: list[Any], measure: str, color: str, marker: str) -> None:
@@ -286,32 +243,16 @@ def _draw_curve(ax: Any, made: list[Any], measure: str, color: str, marker: str)
 def _draw_stripes(ax: Any, selection: Any) -> None:
     sizes = np.array(list(selection.grids))
     half = np.diff(sizes).min(initial=2) / 2
-    labels = {"fragmented": "falls apart", "short_circuited": "short circuits"}
-    for name, label in labels.items():
-        shade = {"color": STRIPES[name], "zorder": 0, "linewidth": 0}
+    for name, (label, color) in STRIPES.items():
         for place, k in enumerate(getattr(selection, name)):
-            ax.axvspan(k - half, k + half, label=label if place == 0 else None, **shade)
+            shown = label if place == 0 else None
+            ax.axvspan(k - half, k + half, label=shown, color=color, zorder=0, linewidth=0)
 
 
-def _pairs(n: int, count: int, seed: int | None) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _pairs(n: int, count: int, seed: int | None) -> tuple[Any, Any]:
     if n * (n - 1) // 2 <= count:
         left, right = np.triu_indices(n, 1)
         return left, right
     rng = np.random.default_rng(seed)
     left = rng.integers(n, size=count)
     return left, (left + rng.integers(1, n, size=count)) % n
-
-
-def _correlation(a: Array, b: Array) -> float:
-    a, b = a - a.mean(), b - b.mean()
-    norm = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b) / norm if norm > 0 else float("nan")
-
-
-def _finished(ax: Any, **legend: Any) -> Axes:
-    ax.spines[["top", "right"]].set_visible(False)
-    handles, _ = ax.get_legend_handles_labels()
-    if handles:
-        ax.legend(frameon=False, **legend)
-    drawn: Axes = ax
-    return drawn

@@ -1,31 +1,44 @@
-"""Which seams a picture shows, and where on them arrows say how their sides belong together."""
+"""The two sides of a cut: each seam has one color on both, and arrows that tell how they fit together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..fit.cut import Seam
+from .canvas import CATEGORIES, Array
 
-__all__ = ["Run", "runs_of", "seams_of"]
+__all__ = ["NUMBERED", "draw_seams", "runs_of", "seams_of"]
 
-Array = npt.NDArray[np.float64]
 Run = tuple[Array, Array, Array]
-"""Where an arrow goes: its middle, the unit vector along the seam, and the one across, away from the rest."""
+"""Place of an arrow: its middle, the unit vector along the seam, and that across it, away from the sheet."""
 
 STEADY = 9
-"""An arrow shows how so many points in a row go on."""
+"""Number of consecutive points whose direction an arrow shows."""
 
 PLACES = np.linspace(0.1, 0.9, 33)
-"""Shares of a seam where an arrow can be."""
+"""Places on a seam where an arrow can be, as shares of its length."""
 
-CENTRED = 0.2
-"""By how much an arrow may be less even to be nearer to the middle."""
+CENTERED = 0.2
+"""Weight of the distance from the middle compared with the evenness of the seam."""
 
 AROUND, FEWEST_AROUND = 0.03, 32
-"""On which side of a seam the sheet is say this share of all points, but so many at least."""
+"""Share and smallest number of nearest points that tell the side of a seam on which the sheet lies."""
+
+
+NUMBERED = 12
+"""Number of seams with arrows and numbers, the longest; more would hide each other."""
+
+LEAST = 6.0
+"""Smallest size of the dots of a seam, in square points."""
+
+HALO = 2.5
+"""Size of the white dots below those of a seam, compared with them; they set it off from its surroundings."""
+
+ARROW, HEAD, ARROW_ASIDE, NUMBER_ASIDE = 30.0, 15.0, 7.0, 19.0
+"""Length of an arrow and of its head, and distance of arrow and number from the seam, in points."""
 
 
 def seams_of(source: Any, given: Any, n: int) -> list[Seam]:
@@ -44,29 +57,64 @@ def seams_of(source: Any, given: Any, n: int) -> list[Seam]:
     return held
 
 
+def draw_seams(ax: Any, shown: Array, seams: Sequence[Seam], size: float) -> None:
+    """Draw seams over the dots of an embedding, which have this size."""
+    dot = max(LEAST, 2 * size)
+    for place, seam in enumerate(seams):
+        color, number = CATEGORIES[place % len(CATEGORIES)], str(place + 1)
+        both = shown[np.concatenate([seam.points, seam.partners])].T
+        ax.scatter(*both, color="white", s=HALO * dot, linewidths=0, zorder=2)
+        ax.scatter(*both, color=color, s=dot, linewidths=0, zorder=3)
+        if place >= NUMBERED:
+            continue
+        if ax.name == "3d":
+            for side in (seam.points, seam.partners):
+                ax.text(*shown[side[len(side) // 2]], number, color=color, fontweight="bold")
+            continue
+        for run in runs_of(shown, seam):
+            _point_along(ax, run, color, number, seam.reversed)
+
+
+def _point_along(ax: Any, run: Run, color: str, number: str, reflected: bool) -> None:
+    """Draw an arrow beside a seam, and the number of the seam farther out."""
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.patheffects import withStroke
+    from matplotlib.transforms import ScaledTranslation
+
+    middle, along, aside = run
+    halo = [withStroke(linewidth=4, foreground="white")]
+    inches = ax.figure.dpi_scale_trans + ScaledTranslation(middle[0], middle[1], ax.transData)
+    begin, end = ((ARROW_ASIDE * aside + half * ARROW * along) / 72 for half in (-0.5, 0.5))
+    looks: dict[str, Any] = {"edgecolor": color, "facecolor": "white" if reflected else color}
+    looks |= {"linewidth": 1.8, "path_effects": halo, "zorder": 4, "clip_on": False, "transform": inches}
+    looks |= {"arrowstyle": "-|>", "mutation_scale": HEAD, "shrinkA": 0, "shrinkB": 0}
+    ax.add_patch(FancyArrowPatch(tuple(begin), tuple(end), **looks))
+    text = {"color": color, "fontweight": "bold", "path_effects": halo, "zorder": 5}
+    text |= {"textcoords": "offset points", "ha": "center", "va": "center"}
+    ax.annotate(number, middle, NUMBER_ASIDE * aside, **text)
+
+
 def runs_of(shown: Array, seam: Seam) -> list[Run]:
-    """Return where the arrows of a seam go, on one side and on the other, in two columns of an embedding."""
+    """Return the arrows on both sides of a seam, in two columns of an embedding."""
     sides = [shown[side] for side in (seam.points, seam.partners)]
     along = _steadiest(sides)
     return [_run(_part(side, along), shown) for side in sides]
 
 
 def _steadiest(sides: list[Array]) -> float:
-    """Return how far along both sides go on most evenly."""
-    rough = CENTRED * np.abs(PLACES - 0.5)
-    for side in sides:
-        rough = rough + [_wandered(_part(side, place)) for place in PLACES]
-    return float(PLACES[np.argmin(rough)])
+    """Return the place where both sides are straightest."""
+    wandered = [sum(_wandered(_part(side, place)) for side in sides) for place in PLACES]
+    return float(PLACES[np.argmin(CENTERED * np.abs(PLACES - 0.5) + wandered)])
 
 
 def _part(side: Array, place: float) -> Array:
-    """Return some points in a row, that far along."""
+    """Return consecutive points at a place."""
     begin = round(place * max(0, len(side) - STEADY))
     return side[begin : begin + STEADY]
 
 
 def _wandered(part: Array) -> float:
-    """Return the way from the first to the last point over their distance, as far as that says anything."""
+    """Return the length of the path through the points over the distance of its ends."""
     way = float(np.linalg.norm(np.diff(part, axis=0), axis=1).sum())
     return way / max(float(np.linalg.norm(part[-1] - part[0])), way / STEADY, 1e-300)
 
@@ -78,8 +126,8 @@ def _run(part: Array, shown: Array) -> Run:
     return middle, along, across if across @ outward >= 0 else -across
 
 
-def _around(shown: Array, middle: Array) -> Array:
-    """Return the mean of the points near a place: a sheet that bends is not where its centre is."""
+def _around(shown: Array, middle: Array) -> Any:
+    """Return the mean of the points near a place; the center of a bent sheet can lie outside it."""
     count = min(len(shown), max(FEWEST_AROUND, round(AROUND * len(shown))))
     apart = ((shown - middle) ** 2).sum(axis=1)
-    return np.asarray(shown[np.argpartition(apart, count - 1)[:count]].mean(axis=0))
+    return shown[np.argpartition(apart, count - 1)[:count]].mean(axis=0)

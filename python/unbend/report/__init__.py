@@ -1,4 +1,4 @@
-"""A page that shows embeddings beside each other: one file, which needs nothing else to be looked at."""
+"""A page that shows embeddings side by side, in one file that needs no other."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from ..core.arrays import as_points
+from ..core.parameters import documented
 from ..core.progress import Progress
 from ..core.random import seed_from
+from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods
-from ..judge.comparison import BY, Comparison, clouds, named, ordered
+from ..judge.comparison import BY, Comparison, arrays_of, by_name, ordered
 from ..judge.context import MeasureContext
 from ..judge.quality import wrapped
-from ..metrics.sampling import HALF_WIDTH, NCenters
+from ..metrics.sampling import HALF_WIDTH, NCenters, Sampling
 
 __all__ = ["Report", "report"]
 
@@ -24,7 +26,7 @@ SUFFIXES = (".html", ".htm")
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a report was made of, and where it is.
+    """A report that was written.
 
     Attributes
     ----------
@@ -33,7 +35,7 @@ class Report:
     comparison : Comparison
         The numbers in it, as :func:`unbend.compare` returns them.
     n_drawn : int
-        How many of the points it shows.
+        Number of points that it shows.
 
     Examples
     --------
@@ -49,12 +51,13 @@ class Report:
     n_drawn: int
 
     def __str__(self) -> str:
-        """Return what the page says first, and where it is."""
+        """Return the summary of the page, and its path."""
         from .page import summary
 
         return "\n".join([*wrapped(summary(self.comparison)), str(self.path)])
 
 
+@documented(FUNCTIONS, scopes=["quality"])
 def report(
     X: Any,
     embeddings: Mapping[str, Any] | Sequence[Any],
@@ -82,44 +85,41 @@ def report(
 ) -> Report:
     """Measure several embeddings of the same data and write a page that shows them.
 
-    The page is one HTML file that works without a network: what the numbers say, a table of them with
-    intervals, and every embedding as a picture to pan and zoom, coloured by the error of each point. The
-    point under the pointer shows its true neighbours, in all pictures; points selected in one are selected
-    in all. Below is what is needed to compute the same again. Needs ``pip install 'unbend[report]'``.
+    The page is one HTML file that works without a network. It shows a verdict on each embedding, a table of
+    measures with intervals, and every embedding as a picture to pan and zoom, colored by the error of each
+    point. The point under the pointer shows its true neighbors in all pictures; points selected in one are
+    selected in all. At the bottom are the arguments that compute the same page again. Needs
+    ``pip install 'unbend[report]'``.
 
-    Up to 200,000 points are drawn; of more, as many, at random. Measured are all, as by :func:`compare`.
+    Up to 200,000 points are drawn; above, a random sample of that size is. All points are measured, as in
+    :func:`compare`.
 
     Parameters
     ----------
-    X : array-like of shape (n, q)
-        The data.
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
-        The embeddings, from any tools, or fitted estimators. Of more than three coordinates the first three
-        can be looked at.
+        The embeddings, from any tools, or fitted estimators. The page shows the first three coordinates.
     path : str or path-like, default "report.html"
-        Where the page shall be. The folder must exist. It appears whole or not at all.
+        Path of the page. The folder must exist. The page is written as a whole or not at all.
     labels : sequence of length n, optional
-        What each point is called: shown as text, and as colours if there are at most 20 different ones.
+        Name of each point: shown as text, and as colors if there are at most 20 different ones.
     images : array-like of shape (n, height, width) or (n, height, width, 3), optional
-        A picture of each point, grey or in colour. Whole numbers from 0 to 255 are shown as they are,
-        others from their smallest to their largest. Large ones are made smaller.
+        Picture of each point, gray or in color. Whole numbers from 0 to 255 are shown as they are, others from
+        their smallest to their largest. Large pictures are made smaller.
     values : mapping of str to array-like of shape (n,), optional
-        Numbers of each point by which it can be coloured.
+        Numbers of each point by which it can be colored.
     seams : mapping of str to list of Seam, optional
-        The seams of embeddings that were cut open, by the names of these; those of fitted estimators are
-        known. Their two sides are shown in one colour.
+        Seams of embeddings that were cut open, by the names of the embeddings; those of fitted estimators are
+        known. Their two sides have the same color.
     title : str, optional
-        What the page is called.
-    measures, n_neighbors, by
-        As for :func:`compare`; `by` orders the embeddings, and colours them if it is a mean over points.
-    radius, neighborhoods, coordinates, n_centers, half_width, n_sources, n_pairs, n_jobs
-        As for :func:`compare`.
+        Title of the page.
+    measures : "all" or sequence of str
+        Names of measures or of their families, as for :func:`quality`.
+    by : str, default "r_c"
+        The measure that orders the embeddings, and colors them if it is a mean over points.
     random_state : int, Generator or RandomState, optional
-        Which points, sources and pairs are drawn. The seed is in the page.
-    verbose : int, default 0
-        1 shows a line for each stage on standard error.
+        Seed of all random samples. It is written on the page.
     force : bool, default True
-        Whether to replace a file that is there already.
+        Whether to replace an existing file.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def report(
     Raises
     ------
     ValueError
-        If what is given does not belong together, as for :func:`compare`, or the file cannot be written.
+        If arguments do not fit together, as for :func:`compare`, or the file cannot be written.
     ImportError
         If bokeh is not installed.
 
@@ -140,43 +140,32 @@ def report(
     >>> ub.report(X, {"truth": coordinates, "shadow": X[:, :2]}, "roll.html", labels=turn).path.name
     'roll.html'
     """
+    # They are slow to import, and needed only here.
     from ..files.tables import check_target, write_atomically
     from .page import import_bokeh, write
-    from .scene import Scene, sewn
+    from .scene import Scene, seams_by_name
 
     import_bokeh()
     check_target(path, force=force, suffixes=SUFFIXES)
-    x, given, seed = as_points(X), named(embeddings), seed_from(random_state)
-    cut = sewn(given, seams, len(x))
+    x, named, seed = as_points(X), by_name(embeddings), seed_from(random_state)
+    sampling = Sampling(n_centers, half_width, n_sources, n_pairs, seed, n_jobs)
+    cut = seams_by_name(named, seams, len(x))
     scene = Scene.of(len(x), seed, labels=labels, images=images, values=values, seams=cut)
-    settings: dict[str, Any] = {
-        "n_centers": n_centers,
-        "half_width": half_width,
-        "n_sources": n_sources,
-        "n_pairs": n_pairs,
-    }
-    watch = Progress(verbose)
-    with watch.stage("neighbours"):
-        survey = MeasureContext.of(
-            x,
-            clouds(given),
-            measures,
-            n_neighbors,
-            merits=[by],
-            radius=radius,
-            neighborhoods=neighborhoods,
-            coordinates=coordinates,
-            random_state=seed,
-            n_jobs=n_jobs,
-            **settings,
+    progress = Progress(verbose)
+    with progress.stage("neighbours"):
+        context = MeasureContext.of(
+            x, arrays_of(named), measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by]
         )
-    settings |= {"measures": measures, "by": by, "random_state": seed}
-    settings |= {"n_neighbors": survey.graph.n_neighbors} if radius is None else {"radius": radius}
-    found = ordered(survey, by, watch)
-    with watch.stage("page"):
-        page = scene.shown(survey, found)
+    k = context.graph.n_neighbors if radius is None else None
+    names = ("n_centers", "half_width", "n_sources", "n_pairs", "random_state")
+    settings = {"measures": measures, "by": by, "n_neighbors": k, "radius": radius}
+    settings |= {name: getattr(sampling, name) for name in names}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    comparison = ordered(context, by, progress)
+    with progress.stage("page"):
+        page = scene.shown(context, comparison)
         called = title or "Embeddings compared"
         where = write_atomically(
-            path, lambda file: write(file, called, page, found, survey, settings), force=force
+            path, lambda file: write(file, called, page, comparison, context, settings), force=force
         )
-    return Report(where, found, len(scene.drawn))
+    return Report(where, comparison, len(scene.drawn))

@@ -1,5 +1,5 @@
 "use strict";
-// What the page does beyond bokeh: arrays from text, colours, the neighbours of a point, and words about it.
+// What the page does beyond bokeh: arrays from text, colors, the neighbors of a point, and words about it.
 // Text that came with the data is only ever set as textContent.
 (async () => {
   const $ = id => document.getElementById(id);
@@ -29,15 +29,7 @@
 
   // The numbers a point is called by: of a sample, those it has in the data.
   const called = i => columns.point ? columns.point[i] : i;
-  function place(number) {
-    if (!columns.point) return number >= 0 && number < facts.n ? number : -1;
-    let low = 0, high = facts.n;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (columns.point[middle] < number) low = middle + 1; else high = middle;
-    }
-    return columns.point[low] === number ? low : -1;
-  }
+  const place = number => columns.point ? columns.point.indexOf(number) : number >= 0 && number < facts.n ? number : -1;
 
   // The pictures ------------------------------------------------------------------------------------------
 
@@ -61,10 +53,10 @@
 
   // The points are painted by ourselves, into an image that bokeh shows --------------------------------------
 
-  const pixel = colour => (0xff000000 | parseInt(colour.slice(5, 7) + colour.slice(3, 5) + colour.slice(1, 3), 16)) >>> 0;
+  const pixel = color => (0xff000000 | parseInt(color.slice(5, 7) + color.slice(3, 5) + color.slice(1, 3), 16)) >>> 0;
   const palette = () => Uint32Array.from([...(mode.labels ? facts.categories : mode.labels === null ? [] : facts.scale), facts.plain], pixel);
 
-  /** The place of each point's colour in the palette, the last for what has none. */
+  /** The place of each point's color in the palette, the last for what has none. */
   function coded(e) {
     const values = columns[mode.fields[e]], last = palette().length - 1, codes = new Uint8Array(facts.n);
     if (!values) return codes.fill(last);
@@ -76,7 +68,7 @@
     return codes;
   }
 
-  const paint = painter(), colours = pictures.map(() => null), stale = new Set();
+  const paint = painter(), colors = pictures.map(() => null), stale = new Set();
   let chosen = null; // of every point whether it is selected, if any is
 
   function draw(e) {
@@ -87,7 +79,7 @@
     const [x, y] = fields[e].map(name => columns[name]), { start: left, end: right } = x_range, { start: bottom, end: top } = y_range;
     const view = { width, height, left, bottom, perX: width / (right - left), perY: height / (top - bottom) };
     const layers = chosen ? [{ alpha: 0.08, wanted: chosen, value: 0 }, { alpha: 0.85, wanted: chosen, value: 1 }] : [{ alpha: 0.85 }];
-    paint(view, { x, y }, colours[e] ??= coded(e), palette(), size * scale, layers, image);
+    paint(view, { x, y }, colors[e] ??= coded(e), palette(), size * scale, layers, image);
     Object.assign(source.data, { image: [image], x: [left], y: [bottom], dw: [right - left], dh: [top - bottom] });
     source.change.emit();
   }
@@ -98,11 +90,6 @@
     places.forEach(e => stale.add(e));
   }
   const redrawAll = () => redraw(...pictures.keys());
-  function recolour() {
-    colours.fill(null);
-    redrawAll();
-  }
-
   const short = value => Number.isFinite(value) ? String(Number(value.toPrecision(3))) : "not measured";
   const unscaled = value => mode.log ? 10 ** value : value;
 
@@ -122,7 +109,7 @@
       ramp.style.background = `linear-gradient(90deg, ${facts.scale.join(",")})`;
       into.append(element("span", short(unscaled(mode.low))), ramp, element("span", short(unscaled(mode.high))));
     }
-    into.setAttribute("aria-label", "Colours: " + into.textContent);
+    into.setAttribute("aria-label", "Colors: " + into.textContent);
   }
 
   function theme() {
@@ -152,60 +139,27 @@
     for (const arrow of sewn(e).filter(made => "x_start" in made)) arrow.setv({ x_start: a[0], y_start: a[1], x_end: b[0], y_end: b[1] });
   }
 
-  // Which point is nearest ----------------------------------------------------------------------------------
-  // The points in the cells of a grid, made when it is first needed: about two points to a cell.
-
-  const grids = new Map();
-  function grid(e) {
-    const key = fields[e].join();
-    if (grids.has(key)) return grids.get(key);
-    const [x, y] = fields[e].map(name => columns[name]);
-    const ends = values => values.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
-    const [[x0, x1], [y0, y1]] = [ends(x), ends(y)];
-    const side = Math.max(1, Math.round(Math.sqrt(facts.n / 2)));
-    const cell = (v, low, high) => Math.min(side - 1, Math.max(0, Math.floor(side * (v - low) / (high - low || 1))));
-    const of = i => cell(x[i], x0, x1) + side * cell(y[i], y0, y1);
-    const starts = new Uint32Array(side * side + 1), held = new Uint32Array(facts.n);
-    for (let i = 0; i < facts.n; i++) starts[of(i) + 1]++;
-    for (let c = 0; c < side * side; c++) starts[c + 1] += starts[c];
-    const next = starts.slice();
-    for (let i = 0; i < facts.n; i++) held[next[of(i)]++] = i;
-    grids.set(key, { x, y, side, starts, held, column: v => cell(v, x0, x1), row: v => cell(v, y0, y1) });
-    return grids.get(key);
-  }
-
-  function nearest(e, px, py, reachX, reachY) {
-    const g = grid(e);
+  /** The nearest point within reach of the pointer, or -1. A loop over all points takes less than a millisecond. */
+  function under(e, event) {
+    const { x_range, y_range, inner_width, inner_height } = pictures[e], [x, y] = fields[e].map(name => columns[name]);
+    const perX = inner_width / (x_range.end - x_range.start) / REACH, perY = inner_height / (y_range.end - y_range.start) / REACH;
     let best = -1, least = 1;
-    for (let r = g.row(py - reachY); r <= g.row(py + reachY); r++) {
-      const from = g.starts[g.column(px - reachX) + g.side * r], to = g.starts[g.column(px + reachX) + g.side * r + 1];
-      for (let c = from; c < to; c++) {
-        const i = g.held[c], far = ((g.x[i] - px) / reachX) ** 2 + ((g.y[i] - py) / reachY) ** 2;
-        if (far < least) [best, least] = [i, far];
-      }
+    for (let i = 0; i < facts.n; i++) {
+      const right = (x[i] - event.x) * perX, up = (y[i] - event.y) * perY, far = right * right + up * up;
+      if (far < least) { best = i; least = far; }
     }
     return best;
   }
 
-  function under(e, event) {
-    const picture = pictures[e], { x_range, y_range } = picture;
-    const reachX = REACH * Math.abs(x_range.end - x_range.start) / picture.inner_width;
-    const reachY = REACH * Math.abs(y_range.end - y_range.start) / picture.inner_height;
-    return nearest(e, event.x, event.y, reachX, reachY);
-  }
+  // One point and its neighbors ----------------------------------------------------------------------------
 
-  // One point and its neighbours ----------------------------------------------------------------------------
-
-  function neighbours(i) {
-    const found = near.subarray(i * facts.near, (i + 1) * facts.near);
-    return [...found].filter(j => j !== i);
-  }
+  const neighbors = i => [...near.subarray(i * facts.near, (i + 1) * facts.near)].filter(j => j !== i);
 
   let shown = -1;
   function show(i) {
     if (i === shown) return;
     shown = i;
-    const list = i < 0 ? [] : neighbours(i), data = {};
+    const list = i < 0 ? [] : neighbors(i), data = {};
     fields.forEach(([x, y], e) => [x, y].forEach((name, axis) => {
       data[`a${e}_${axis}`] = list.map(() => columns[name][i]);
       data[`b${e}_${axis}`] = list.map(j => columns[name][j]);
@@ -219,7 +173,7 @@
   const error = (e, i) => short(10 ** columns["e" + e][i]);
 
   function thumb(i, scale) {
-    const { width, height, abreast, rows } = facts.sprite, made = element("div", undefined, { className: "thumb", title: titled(i) });
+    const { width, height, abreast, rows } = facts.thumbnails, made = element("div", undefined, { className: "thumb", title: titled(i) });
     made.setAttribute("role", "img");
     made.setAttribute("aria-label", `picture of point ${called(i)}`);
     Object.assign(made.style, {
@@ -229,11 +183,10 @@
     });
     return made;
   }
-  const enlarged = pixels => Math.max(1, Math.round(pixels / facts.sprite.height));
 
   function thumbs(list, pixels) {
-    const row = element("div", undefined, { className: "thumbs" });
-    row.append(...list.map(i => thumb(i, enlarged(pixels))));
+    const row = element("div", undefined, { className: "thumbs" }), scale = Math.max(1, Math.round(pixels / facts.thumbnails.height));
+    row.append(...list.map(i => thumb(i, scale)));
     return row;
   }
 
@@ -251,10 +204,10 @@
   function describe(i, list) {
     const into = $("one"), more = facts.nearest > list.length ? `, ${list.length} of ${facts.nearest} of them` : "";
     into.replaceChildren(element("p", titled(i)));
-    if (facts.sprite) into.append(thumbs([i], 72));
+    if (facts.thumbnails) into.append(thumbs([i], 72));
     if (facts.shade) into.append(errors(`Its ${facts.shade}`, e => error(e, i)));
-    into.append(element("p", `Its true neighbours, nearest first${more}: ${list.map(j => called(j) + (label(j) ? ` (${label(j)})` : "")).join(", ")}`));
-    if (facts.sprite) into.append(thumbs(list, 48));
+    into.append(element("p", `Its true neighbors, nearest first${more}: ${list.map(j => called(j) + (label(j) ? ` (${label(j)})` : "")).join(", ")}`));
+    if (facts.thumbnails) into.append(thumbs(list, 48));
   }
 
   function tip(e, i, pointer) {
@@ -262,7 +215,7 @@
     box.hidden = i < 0 || !pointer;
     if (box.hidden) return;
     box.replaceChildren(element("p", titled(i)));
-    if (facts.sprite) box.append(thumbs([i], 48));
+    if (facts.thumbnails) box.append(thumbs([i], 48));
     if (facts.shade) box.append(element("p", `${facts.shade} ${error(e, i)}`));
     const left = pointer.clientX + 16, width = box.offsetWidth;
     box.style.left = `${left + width > innerWidth ? Math.max(0, pointer.clientX - width - 16) : left}px`;
@@ -283,7 +236,7 @@
       return held.length ? short(10 ** held[held.length >> 1]) : "not measured";
     }));
     if (facts.labels) into.append(element("p", counted(list)));
-    if (facts.sprite) into.append(thumbs([...list].slice(0, THUMBS), 48));
+    if (facts.thumbnails) into.append(thumbs([...list].slice(0, THUMBS), 48));
     into.append(numbers(list));
   }
 
@@ -297,9 +250,8 @@
   }
 
   function counted(list) {
-    const codes = new Map(), counts = new Map();
-    for (const i of list) codes.set(columns.label[i], (codes.get(columns.label[i]) ?? 0) + 1);
-    for (const [code, count] of codes) counts.set(facts.labels[code], count);
+    const counts = new Map();
+    for (const i of list) counts.set(label(i), (counts.get(label(i)) ?? 0) + 1);
     const most = [...counts].sort((a, b) => b[1] - a[1]), rest = most.length > 8 ? ` and ${most.length - 8} other labels` : "";
     return most.slice(0, 8).map(([name, count]) => `${name}: ${count}`).join(", ") + rest;
   }
@@ -356,7 +308,7 @@
     for (const range of [picture.x_range, picture.y_range]) range.change.connect(() => redraw(e));
     for (const side of ["inner_width", "inner_height"]) picture.properties[side].change.connect(() => redraw(e));
     div.addEventListener("pointerleave", () => { last = null; show(-1); tip(e, -1); });
-    pictures[e].on_event("mousemove", event => {
+    picture.on_event("mousemove", event => {
       last = event;
       if (asked) return;
       asked = true;
@@ -368,22 +320,22 @@
         tip(e, i, pointer);
       });
     });
-    pictures[e].on_event("tap", event => {
+    picture.on_event("tap", event => {
       const i = under(e, event);
       points.selected.indices = i < 0 ? [] : [i];
       if (i >= 0) show(i);
     });
     div.addEventListener("keydown", event => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (KEYS[event.key]) move(pictures[e], ...KEYS[event.key]);
-      else if (event.key === "0") pictures[e].reset.emit();
+      if (KEYS[event.key]) move(picture, ...KEYS[event.key]);
+      else if (event.key === "0") picture.reset.emit();
       else if (event.key === "Escape") clear();
       else return;
       event.preventDefault();
     });
   }
 
-  $("mode").addEventListener("change", event => { mode = facts.modes[event.target.value]; recolour(); legend(); });
+  $("mode").addEventListener("change", event => { mode = facts.modes[event.target.value]; colors.fill(null); redrawAll(); legend(); });
   $("size").addEventListener("input", event => { size = +event.target.value; redrawAll(); });
   $("seams")?.addEventListener("change", event => facts.embeddings.forEach((_, e) => sewn(e).forEach(made => { made.visible = event.target.checked; })));
   function clear() {

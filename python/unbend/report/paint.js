@@ -24,7 +24,7 @@ function painter() {
     return found;
   }
 
-  /** Blend the dots that `wanted` has, all without one, into the image. Colours are opaque, 0xAABBGGRR. */
+  /** Blend the dots that `wanted` has, all without one, into the image. Colors are opaque, 0xAABBGGRR. */
   function blend(view, { x, y }, codes, palette, size, alpha, wanted, value) {
     const { width, height, left, bottom, perX, perY, margin, stride } = view;
     const table = stamps(size, alpha, stride), image = wide, n = x.length;
@@ -34,8 +34,8 @@ function painter() {
       // what is no number is nowhere
       if (!(u > margin / 2 && v > margin / 2 && u < width + 1.5 * margin && v < height + 1.5 * margin)) continue;
       const column = u | 0, line = v | 0, [offsets, shares] = table[((v - line) * FINE | 0) * FINE + ((u - column) * FINE | 0)];
-      const colour = palette[codes[i]], base = line * stride + column;
-      const even = colour & 0xff00ff, odd = (colour >>> 8) & 0xff00ff;
+      const color = palette[codes[i]], base = line * stride + column;
+      const even = color & 0xff00ff, odd = (color >>> 8) & 0xff00ff;
       for (let s = 0; s < offsets.length; s++) {
         const at = base + offsets[s], share = shares[s], below = image[at], rest = 256 - share;
         // two channels at once, all multiplied by how opaque they are

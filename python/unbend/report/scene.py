@@ -1,4 +1,4 @@
-"""What a report shows of the points: where they are, their colours, their neighbours, their names."""
+"""The points in a report: their coordinates, colors, neighbors and names."""
 
 from __future__ import annotations
 
@@ -17,149 +17,133 @@ from ..judge.comparison import Comparison
 from ..judge.context import MeasureContext
 from ..judge.measures import MEASURES, Measure
 from ..judge.quality import Quality
-from ..metrics import faithfulness
+from ..metrics.faithful import measured
 from ..plot.seams import seams_of
 from .sides import Sides
 from .thumbnails import ThumbnailSheet
 
-__all__ = ["Scene", "Shown", "sewn"]
+__all__ = ["Scene", "Shown", "seams_by_name"]
 
 Array = npt.NDArray[Any]
 
 MOST_DRAWN = 200_000
-"""Of more points so many are drawn at random: what a browser moves smoothly."""
+"""Number of points that a browser moves smoothly; of more, a random sample is drawn."""
 
 MOST_AXES = 3
-MOST_COLOURS = 20
-"""With more different labels colours cannot be told apart."""
+MOST_COLORS = 20
+"""Number of different labels above which colors cannot be told apart."""
 
 NEAR_BYTES, MOST_NEAR = 16_000_000, 50
-"""What the lists of neighbours may take, and how many are worth looking at."""
+"""Largest size of all lists of neighbors, and of one list."""
 
 CLIPPED = (2.0, 98.0)
-"""Percentiles beyond which values have the colours of the ends."""
+"""Percentiles of values outside which colors do not change."""
 
 SEEN = 1e3
-"""By how much numbers may be larger than they differ, for single precision to leave four digits of that."""
+"""Largest ratio of numbers to their differences for which single precision keeps four digits of these."""
 
 NO_ERROR = 1e-30
-"""What stands for 0 on a logarithmic scale."""
+"""Value that replaces 0 on a logarithmic scale."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """All that is drawn, ready for the page."""
+    """Everything that the page draws."""
 
     columns: Mapping[str, Array]
-    """One entry for each point that is drawn: coordinates, and what colours it."""
+    """Coordinates and colors, with an entry for each point that is drawn."""
     near: Array
-    """The neighbours of each point that is drawn, as places among them; where there are no more, its own."""
+    """Neighbors of each point that is drawn, by their places in it; missing ones are the point itself."""
     n_near: int
-    """How many neighbours a point has in the mean."""
+    """Mean number of neighbors of a point."""
     embeddings: list[dict[str, Any]]
     modes: list[dict[str, Any]]
-    """The ways to colour the points."""
+    """Ways to color the points."""
     labels: list[str] | None
-    """What the codes in the column "label" stand for."""
-    sprite: ThumbnailSheet | None
-    sides: list[Sides | None]
-    """The two sides of the cut of each embedding, if there is one."""
+    """The labels that the codes in the column "label" stand for."""
+    thumbnails: ThumbnailSheet | None
+    sides: list[Any]
+    """The two sides of the cut of each embedding, or None."""
     n_points: int
+    """Number of points, including those that are not drawn."""
     shade: Measure | None
-    """What the error of a point is."""
+    """The measure whose error colors a point."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What is given besides the embeddings, checked."""
+    """Labels, values, images and seams, checked, and the points that are drawn."""
 
     n: int
     drawn: Array
-    """The points that are drawn, in their order."""
+    """Points that are drawn, in ascending order."""
     labels: Array | None
     values: Mapping[str, Array]
-    sprite: ThumbnailSheet | None
+    thumbnails: ThumbnailSheet | None
     seams: Mapping[str, list[Seam]]
 
     @classmethod
     def of(
-        cls,
-        n: int,
-        seed: int,
-        *,
-        labels: Any,
-        images: Any,
-        values: Mapping[str, Any] | None,
-        seams: Mapping[str, list[Seam]],
+        cls, n: int, seed: int, labels: Any, images: Any, values: Any, seams: Mapping[str, list[Seam]]
     ) -> Scene:
-        """Check what belongs to the points."""
-        drawn = np.arange(n) if n <= MOST_DRAWN else _drawn(n, seed)
+        """Check the labels, images and values of the points."""
+        drawn = np.arange(n)
+        if n > MOST_DRAWN:
+            drawn = np.sort(generator(seed).choice(n, size=MOST_DRAWN, replace=False, shuffle=False))
         known = None if labels is None else _as_labels(labels, n)
         numbers = {str(name): _as_values(given, str(name), n) for name, given in (values or {}).items()}
-        return cls(
-            n, drawn, known, numbers, None if images is None else ThumbnailSheet.of(images, n, drawn), seams
-        )
+        thumbnails = None if images is None else ThumbnailSheet.of(images, n, drawn)
+        return cls(n, drawn, known, numbers, thumbnails, seams)
 
-    def shown(self, survey: MeasureContext, found: Comparison) -> Shown:
-        """Gather what the page draws; the embeddings in the order of the comparison."""
-        shade, ys = _shade(found), survey.ys
+    def shown(self, context: MeasureContext, found: Comparison) -> Shown:
+        """Return what the page draws, with the embeddings in the order of the comparison."""
+        shade, ys, copies = _shade(found), context.ys, len(found)
         columns: dict[str, Array] = {}
+        embeddings, sides, modes = [], [], []
         for place, name in enumerate(found):
-            columns |= _coordinates(place, ys[name][self.drawn])
+            y, seams = ys[name][:, :MOST_AXES], self.seams.get(name, [])
+            columns |= _coordinates(place, y[self.drawn])
             if shade is not None:
-                errors = _errors(survey, ys[name], found[name], shade)[self.drawn]
+                errors = _errors(context, ys[name], found[name], shade)[self.drawn]
                 columns[f"e{place}"] = np.log10(np.maximum(errors, NO_ERROR)).astype(np.float32)
-        modes = (
-            [] if shade is None else [_by_error(shade, [f"e{place}" for place in range(len(found))], columns)]
-        )
-        labels = self._add_labels(columns, modes, len(found))
-        self._add_values(columns, modes, len(found))
+            embeddings.append({"name": name, "axes": y.shape[1], "seams": len(seams)})
+            sides.append(Sides.of(y, seams) if seams else None)
+        if shade is not None:
+            modes.append(_by_error(shade, [f"e{place}" for place in range(copies)], columns))
+        labels = self._add_labels(columns, modes, copies)
+        for place, (name, values) in enumerate(self.values.items()):
+            columns[f"v{place}"] = column = _narrowed(values[self.drawn])
+            modes.append(_mode(name, [f"v{place}"] * copies, *_ends([column]), log=False))
         if self.n > len(self.drawn):
             columns["point"] = self.drawn.astype(np.uint32)
         return Shown(
             columns=columns,
-            near=self._near(survey.graph),
-            n_near=round(float(survey.graph.sizes.mean())),
-            embeddings=[
-                {
-                    "name": name,
-                    "axes": min(ys[name].shape[1], MOST_AXES),
-                    "seams": len(self.seams.get(name, ())),
-                }
-                for name in found
-            ],
+            near=self._near(context.graph),
+            n_near=round(float(context.graph.sizes.mean())),
+            embeddings=embeddings,
             modes=modes or [{"name": "nothing", "fields": [], "labels": None}],
             labels=labels,
-            sprite=self.sprite,
-            sides=[self._sides(name, ys[name]) for name in found],
+            thumbnails=self.thumbnails,
+            sides=sides,
             n_points=self.n,
             shade=shade,
         )
 
-    def _sides(self, name: str, y: Array) -> Sides | None:
-        seams = self.seams.get(name, [])
-        return Sides.of(y[:, :MOST_AXES], seams) if seams else None
-
     def _add_labels(
         self, columns: dict[str, Array], modes: list[dict[str, Any]], copies: int
     ) -> list[str] | None:
-        """Add the codes of labels, and colours if they are few; return what the codes stand for."""
+        """Add the codes of labels, and colors if they are few; return the labels by their codes."""
         if self.labels is None:
             return None
         found, codes = np.unique(self.labels[self.drawn], return_inverse=True)
         columns["label"] = codes.ravel().astype(np.min_scalar_type(len(found)))
         names: list[str] = found.tolist()
-        if len(names) <= MOST_COLOURS:
+        if len(names) <= MOST_COLORS:
             modes.append({"name": "label", "fields": ["label"] * copies, "labels": names})
         return names
 
-    def _add_values(self, columns: dict[str, Array], modes: list[dict[str, Any]], copies: int) -> None:
-        for place, (name, values) in enumerate(self.values.items()):
-            columns[f"v{place}"] = _narrowed(values[self.drawn])
-            modes.append(_by_value(name, [f"v{place}"] * copies, columns[f"v{place}"]))
-
     def _near(self, graph: Neighborhoods) -> Array:
-        """Return as many true neighbours of each point as there is room for, of those that are drawn."""
+        """Return the true neighbors of each point among those drawn, up to the largest size of lists."""
         m = len(self.drawn)
         kind = np.min_scalar_type(m)
         width = min(MOST_NEAR, int(graph.sizes.max()), NEAR_BYTES // (m * kind.itemsize))
@@ -174,17 +158,15 @@ class Scene:
         return own.astype(kind)
 
 
-def sewn(embeddings: Mapping[str, Any], given: Mapping[str, Any] | None, n: int) -> dict[str, list[Seam]]:
-    """Return the seams of each embedding that has any: those given, or those of a fitted estimator."""
+def seams_by_name(
+    embeddings: Mapping[str, Any], given: Mapping[str, Any] | None, n: int
+) -> dict[str, list[Seam]]:
+    """Return the given seams of each embedding, or those of a fitted estimator, without empty ones."""
     unknown = next((name for name in given or () if name not in embeddings), None)
     if unknown is not None:
         raise ValueError(f"seams are given of {unknown!r}, but embeddings are {', '.join(embeddings)}")
     found = {name: seams_of(y, (given or {}).get(name, "auto"), n) for name, y in embeddings.items()}
     return {name: seams for name, seams in found.items() if seams}
-
-
-def _drawn(n: int, seed: int) -> Array:
-    return np.sort(generator(seed).choice(n, size=MOST_DRAWN, replace=False, shuffle=False))
 
 
 def _as_labels(labels: Any, n: int) -> Array:
@@ -208,12 +190,12 @@ def _as_values(values: Any, name: str, n: int) -> npt.NDArray[np.float64]:
 
 def _coordinates(place: int, y: Array) -> dict[str, Array]:
     """Return the columns of an embedding; a line has a second coordinate that is 0."""
-    axes = {f"y{place}_{axis}": _narrowed(y[:, axis]) for axis in range(min(y.shape[1], MOST_AXES))}
+    axes = {f"y{place}_{axis}": _narrowed(column) for axis, column in enumerate(y.T)}
     return axes if len(axes) > 1 else axes | {f"y{place}_1": np.zeros(len(y), dtype=np.float32)}
 
 
 def _narrowed(column: Array) -> Array:
-    """Return numbers in single precision, unless that could be seen: far from 0, very small or very large."""
+    """Return numbers in single precision, unless it would lose visible digits or overflow."""
     held = column[np.isfinite(column)].astype(np.float64)
     most, extent = np.abs(held).max(initial=0.0), np.ptp(held) if len(held) else 0.0
     fine = most == 0 or (1e-30 < most < 1e30 and (extent == 0 or most < SEEN * extent))
@@ -221,18 +203,18 @@ def _narrowed(column: Array) -> Array:
 
 
 def _shade(found: Comparison) -> Measure | None:
-    """Return what the error of a point is: the measure that orders the embeddings, if points have it."""
+    """Return the measure for the error of a point: `by`, or R_C or R_N if it is no mean over points."""
     held = [set(quality.per_point) for quality in found.values()]
     at_points = set.intersection(*held)
     return next((MEASURES[name] for name in (found.by, "r_c", "r_n") if name in at_points), None)
 
 
-def _errors(survey: MeasureContext, y: Array, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
-    """Return the error of each point, the larger the worse; NaN where it was not measured."""
+def _errors(context: MeasureContext, y: Array, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
+    """Return the error of each point, larger is worse; NaN at points that were not measured."""
     errors = np.full(len(y), np.nan)
     if shade.name in ("r_n", "r_c"):
-        # These cost next to nothing at all points, even where a sample was enough for the means.
-        m = faithfulness(survey.x, y, neighborhoods=survey.graph, n_jobs=survey.n_jobs)
+        # These are cheap at all points, even if the means are those of a sample.
+        m = measured(context.points, y, context.graph, n_jobs=context.sampling.n_jobs, own=True)
         errors[:] = m.per_point[shade.name]
     else:
         errors[quality.centers] = quality.per_point[shade.name]
@@ -243,23 +225,16 @@ def _errors(survey: MeasureContext, y: Array, quality: Quality, shade: Measure) 
 def _by_error(shade: Measure, fields: list[str], columns: Mapping[str, Array]) -> dict[str, Any]:
     low, high = _ends(columns[name] for name in fields)
     symbol = shade.symbol if shade.better == "lower" else f"1 - {shade.symbol}"
-    # Below a millionth of the largest errors there is nothing to see.
-    return {
-        "name": f"error ({symbol})",
-        "fields": fields,
-        "low": max(low, high - 6),
-        "high": high,
-        "log": True,
-    }
+    # Errors below a millionth of the largest are not visible.
+    return _mode(f"error ({symbol})", fields, max(low, high - 6), high, log=True)
 
 
-def _by_value(name: str, fields: list[str], values: Array) -> dict[str, Any]:
-    low, high = _ends([values])
-    return {"name": name, "fields": fields, "low": low, "high": high, "log": False}
+def _mode(name: str, fields: list[str], low: float, high: float, log: bool) -> dict[str, Any]:
+    return {"name": name, "fields": fields, "low": low, "high": high, "log": log}
 
 
 def _ends(columns: Iterable[Array]) -> tuple[float, float]:
-    """Return between which values colours differ, the same for all columns."""
+    """Return the smallest and the largest value with its own color, for all columns."""
     held = np.concatenate([column[np.isfinite(column)] for column in columns])
     if len(held) == 0:
         return 0.0, 1.0

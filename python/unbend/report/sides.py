@@ -1,4 +1,4 @@
-"""The two sides of a cut on the page: every seam in one colour on both, with arrows and numbers."""
+"""The two sides of a cut on the page: each seam has one color on both, with arrows and numbers."""
 
 from __future__ import annotations
 
@@ -11,38 +11,29 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fit.cut import Seam
-from ..plot.seams import runs_of
+from ..plot.seams import NUMBERED, runs_of
 
 __all__ = ["Sides", "draw_sides"]
 
 Array = npt.NDArray[Any]
 
-NUMBERED = 12
-"""So many seams have arrows and numbers, the longest."""
-
 LENGTH, ASIDE, BEYOND = 0.08, 0.02, 0.045
-"""Of an arrow, its distance from the seam, and that of the number: in shares of the size of the picture."""
+"""Length of an arrow, and distance of arrow and number from the seam, as shares of the picture."""
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What is drawn of the seams of one embedding.
-
-    Attributes
-    ----------
-    dots : mapping of str to array
-        The points on both sides: their coordinates "x0", "x1", ..., and the number of their seam.
-    arrows : mapping of str to array
-        Two for each seam: for any two axes "01", ... their ends and the place of the number, the number of
-        their seam, and whether the surface comes through reflected.
-    """
+    """Dots and arrows for the seams of one embedding."""
 
     dots: Mapping[str, Array]
+    """Points on both sides: their coordinates "x0", "x1", ..., and the number of their seam."""
     arrows: Mapping[str, Array]
+    """Two arrows for each seam: for any two axes "01", ... their ends and the place of the number; the number
+    of their seam, and whether the surface continues reflected."""
 
     @classmethod
     def of(cls, y: Array, seams: Sequence[Seam]) -> Sides:
-        """Find what is to be drawn; a line has a second coordinate that is 0."""
+        """Return the dots and arrows; a line gets a second coordinate of 0."""
         y = np.asarray(y, dtype=np.float64)
         y = y if y.shape[1] > 1 else np.column_stack([y, np.zeros(len(y))])
         sides = [np.concatenate([seam.points, seam.partners]) for seam in seams]
@@ -58,7 +49,7 @@ class Sides:
 
 
 def _arrows(shown: Array, seams: Sequence[Seam], pair: str) -> dict[str, Array]:
-    """Return where arrows begin and end, and where numbers are, along two axes."""
+    """Return the ends of arrows and the places of numbers, along two axes."""
     size = float(np.linalg.norm(np.ptp(shown, axis=0)))
     middle, along, aside = (
         np.array(part) for part in zip(*(run for seam in seams for run in runs_of(shown, seam)), strict=True)
@@ -68,16 +59,16 @@ def _arrows(shown: Array, seams: Sequence[Seam], pair: str) -> dict[str, Array]:
     return {f"{end}{pair}_{axis}": held[:, axis] for end, held in places.items() for axis in (0, 1)}
 
 
-def draw_sides(picture: Any, place: int, sides: Sides, colours: Sequence[str], size: float) -> None:
-    """Draw them above the points, on a layer of their own."""
-    dots, arrows = _source(sides.dots, colours), _source(sides.arrows, colours)
+def draw_sides(picture: Any, place: int, sides: Sides, colors: Sequence[str], size: float) -> None:
+    """Draw both sides above the points, on their own layer."""
+    dots, arrows = _source(sides.dots, colors), _source(sides.arrows, colors)
     over: dict[str, Any] = {"level": "overlay"}
-    looks = {"fill_color": "colour", "line_color": None, "name": f"sides{place}", **over}
+    looks = {"fill_color": "color", "line_color": None, "name": f"sides{place}", **over}
     picture.scatter("x0", "x1", source=dots, size=size + 2, **looks)
     for reflected in (False, True):
         chosen = sides.arrows["reversed"] == reflected
         if chosen.any():
-            held = _source({name: column[chosen] for name, column in sides.arrows.items()}, colours)
+            held = _source({name: column[chosen] for name, column in sides.arrows.items()}, colors)
             name = f"arrows{place}{'-reflected' if reflected else ''}"
             picture.add_layout(_pointing(held, reflected, name=name, **over))
     text: dict[str, Any] = {"text_align": "center", "text_baseline": "middle", "text_font_style": "bold"}
@@ -85,19 +76,19 @@ def draw_sides(picture: Any, place: int, sides: Sides, colours: Sequence[str], s
     picture.text("n01_0", "n01_1", "number", source=arrows, **text)
 
 
-def _source(held: Mapping[str, Array], colours: Sequence[str]) -> Any:
+def _source(held: Mapping[str, Array], colors: Sequence[str]) -> Any:
     from bokeh.models import ColumnDataSource
 
-    shade = [colours[number % len(colours)] for number in held["seam"]]
+    shade = [colors[number % len(colors)] for number in held["seam"]]
     number = [str(number + 1) for number in held["seam"]]
-    return ColumnDataSource(data={**held, "colour": shade, "number": number})
+    return ColumnDataSource(data={**held, "color": shade, "number": number})
 
 
 def _pointing(source: Any, reflected: bool, **looks: Any) -> Any:
     from bokeh.models.annotations.arrows import Arrow, NormalHead
 
     ends: dict[str, Any] = {"x_start": "a01_0", "y_start": "a01_1", "x_end": "b01_0", "y_end": "b01_1"}
-    inside: dict[str, Any] = {"fill_color": "#ffffff" if reflected else "colour"}
-    head = NormalHead(size=12, line_color="colour", line_width=2, **inside)
-    line: dict[str, Any] = {"line_color": "colour", "line_width": 2.5}
+    inside: dict[str, Any] = {"fill_color": "#ffffff" if reflected else "color"}
+    head = NormalHead(size=12, line_color="color", line_width=2, **inside)
+    line: dict[str, Any] = {"line_color": "color", "line_width": 2.5}
     return Arrow(source=source, end=head, **ends, **line, **looks)

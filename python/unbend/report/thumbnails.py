@@ -16,39 +16,30 @@ __all__ = ["ThumbnailSheet"]
 Array = npt.NDArray[Any]
 
 MOST_PIXELS = 2**25
-"""On the sheet: more than that takes a browser long to open."""
+"""Largest number of pixels on the sheet; browsers take long to open larger ones."""
 
 LARGEST_SIDE = 96
 
 
 @dataclass(frozen=True)
 class ThumbnailSheet:
-    """A sheet of pictures, row by row.
-
-    Attributes
-    ----------
-    uri : str
-        The sheet as a PNG, in the form of an address that holds what it names.
-    width, height : int
-        Of one picture.
-    abreast : int
-        How many are in a row.
-    rows : int
-        How many rows there are.
-    """
+    """A sheet of pictures, row by row."""
 
     uri: str
+    """The sheet as a PNG in a data URI."""
     width: int
     height: int
+    """Size of one picture."""
     abreast: int
+    """Number of pictures in a row."""
     rows: int
 
     @classmethod
     def of(cls, images: Any, n: int, drawn: Array) -> ThumbnailSheet:
-        """Lay the pictures of the points that are drawn on one sheet."""
+        """Arrange the pictures of the points that are drawn."""
         given = np.asarray(images)
-        colour = given.ndim == 4 and given.shape[3] == 3
-        if len(given) != n or not (given.ndim == 3 or colour) or 0 in given.shape:
+        color = given.ndim == 4 and given.shape[3] == 3
+        if len(given) != n or not (given.ndim == 3 or color) or 0 in given.shape:
             raise ValueError(
                 f"images has shape {given.shape}: ({n}, height, width) or ({n}, height, width, 3) is needed"
             )
@@ -65,7 +56,7 @@ class ThumbnailSheet:
 
 
 def _shrunk(images: Array) -> Array:
-    """Make pictures smaller until they fit: squares of pixels become their mean."""
+    """Make pictures smaller until they fit, by the mean of squares of pixels."""
     m, height, width = images.shape[:3]
     factor = max(
         math.ceil(max(height, width) / LARGEST_SIDE), math.ceil(math.sqrt(m * height * width / MOST_PIXELS))

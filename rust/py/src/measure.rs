@@ -1,138 +1,105 @@
 //! `unbend::measure` for Python.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadwriteArray2};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use unbend::Monitor;
-use unbend::measure::{self, AsimParams, FaithfulnessParams, Means, Normalization, OverlapParams};
+use unbend::measure::{
+    self, AsimParams, FaithfulnessParams, Measured, Normalization, OverlapParams, ShepardParams,
+    SkeletonParams,
+};
 
-use crate::array::{Graph, Matrix, points};
-use crate::run::{Progress, run_reporting};
+use crate::data::{Flat, Lists, Matrix, points};
+use crate::export::{Array, Name, Named, Output, Owned, functions, record};
 
-/// A dict of the means. The numbers of each neighbourhood go to `per_point`, a row for each field.
-#[pyfunction]
-#[pyo3(signature = (x, y, graph, include_self, centers, per_point, n_jobs, progress=None))]
-pub fn faithfulness<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    y: Matrix<'py>,
-    graph: Graph<'py>,
-    include_self: bool,
-    centers: Option<PyReadonlyArray1<'py, u32>>,
-    mut per_point: PyReadwriteArray2<'py, f64>,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Bound<'py, PyDict>> {
-    let (x, y, neighborhoods) = (x.values(), y.values(), graph.neighborhoods()?);
-    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
-    let (params, flat) = (FaithfulnessParams { include_self, centers }, per_point.as_slice_mut()?);
-    let work = |m: &dyn Monitor| {
-        measure::faithfulness_into(&points("X", x, m)?, &points("Y", y, m)?, &neighborhoods, params, flat, m)
-    };
-    to_dict(py, &run_reporting(py, n_jobs, progress, work)?)
-}
-
-fn to_dict<'py>(py: Python<'py>, m: &Means) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (name, value) in [
-        ("r", m.r),
-        ("r_n", m.r_n),
-        ("r_c", m.r_c),
-        ("r_pca", m.r_pca),
-        ("lower_bound", m.lower_bound),
-        ("scale", m.scale),
-        ("r_n_scaled", m.r_n_scaled),
-    ] {
-        dict.set_item(name, value)?;
-    }
-    dict.set_item("n_degenerate", m.n_degenerate)?;
-    Ok(dict)
-}
-
-/// The bound of each neighbourhood measured.
-#[pyfunction]
-#[pyo3(signature = (x, n_components, graph, include_self, centers, n_jobs, progress=None))]
-pub fn lower_bound<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    n_components: usize,
-    graph: Graph<'py>,
-    include_self: bool,
-    centers: Option<PyReadonlyArray1<'py, u32>>,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (x, neighborhoods) = (x.values(), graph.neighborhoods()?);
-    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
-    let params = FaithfulnessParams { include_self, centers };
-    let work =
-        |m: &dyn Monitor| measure::lower_bound(&points("X", x, m)?, n_components, &neighborhoods, params, m);
-    Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
-}
-
-/// For each point looked at, the share of its nearest embedded points that are distant in the graph.
-#[pyfunction]
-#[pyo3(signature = (y, graph, steps, centers, n_jobs, progress=None))]
-pub fn overlap<'py>(
-    py: Python<'py>,
-    y: Matrix<'py>,
-    graph: Graph<'py>,
-    steps: usize,
-    centers: Option<PyReadonlyArray1<'py, u32>>,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (y, neighborhoods) = (y.values(), graph.neighborhoods()?);
-    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
-    let params = OverlapParams { steps, centers };
-    let work = |m: &dyn Monitor| measure::overlap(&points("Y", y, m)?, &neighborhoods, params, m);
-    Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
-}
-
-fn normalization(name: &str) -> PyResult<Normalization> {
-    match name {
-        "centered" => Ok(Normalization::Centered),
-        "paper" => Ok(Normalization::Paper),
-        _ => Err(PyValueError::new_err(format!("normalization must be 'centered' or 'paper', got '{name}'"))),
+record! {
+    /// Means over neighborhoods.
+    Means of measure::Means {
+        r: f64, r_n: f64, r_c: f64, r_pca: f64, lower_bound: f64, scale: f64, r_n_scaled: f64, n_degenerate: usize,
     }
 }
 
-/// ASIM of two sets of points.
-#[pyfunction]
-#[pyo3(signature = (x, y, normalized, n_jobs, progress=None))]
-pub fn asim<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    y: Matrix<'py>,
-    normalized: &str,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<f64> {
-    let (x, y, by) = (x.values(), y.values(), normalization(normalized)?);
-    let work = |m: &dyn Monitor| measure::asim(&points("X", x, m)?, &points("Y", y, m)?, by);
-    run_reporting(py, n_jobs, progress, work)
+impl Named for Normalization {
+    const PARAMETER: &'static str = "normalization";
+    const NAMES: &'static [(&'static str, Self)] = &[("centered", Self::Centered), ("paper", Self::Paper)];
 }
 
-/// ASIM of each neighbourhood measured.
-#[pyfunction]
-#[pyo3(signature = (x, y, graph, include_self, normalized, centers, n_jobs, progress=None))]
-pub fn asim_all<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    y: Matrix<'py>,
-    graph: Graph<'py>,
-    include_self: bool,
-    normalized: &str,
-    centers: Option<PyReadonlyArray1<'py, u32>>,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (x, y, neighborhoods) = (x.values(), y.values(), graph.neighborhoods()?);
-    let centers = centers.as_ref().map(|c| c.as_slice()).transpose()?;
-    let params = AsimParams { include_self, normalization: normalization(normalized)?, centers };
-    let work = |m: &dyn Monitor| {
-        measure::asim_all(&points("X", x, m)?, &points("Y", y, m)?, &neighborhoods, params, m)
+/// A number with its standard error and units.
+#[derive(IntoPyObject)]
+pub struct Number(f64, f64, Array);
+
+impl From<Measured> for Number {
+    fn from(number: Measured) -> Self {
+        Number(number.value, number.standard_error, Owned(number.units))
+    }
+}
+
+record! {
+    Geodesic of measure::Geodesic {
+        residual_variance: Number, stress: Number, stress_scaled: Number, scale: Number,
+    }
+}
+
+record! {
+    Shepard of measure::Shepard {
+        spearman: Number, pearson: Number, stress: Number, stress_scaled: Number, scale: Number,
+    }
+}
+
+functions! {
+    /// The means. The numbers of each neighborhood go to `per_point`, a row for each field.
+    faithfulness(
+        x: Matrix, y: Matrix, graph: Lists, include_self: bool, centers: Option<Flat<u32>>, per_point: Output
+    ) -> Means = |m| {
+        let (x, y, params) = (points("X", x, m)?, points("Y", y, m)?, FaithfulnessParams { include_self, centers });
+        Ok(measure::faithfulness_into(&x, &y, &graph, params, per_point, m)?.into())
     };
-    Ok(run_reporting(py, n_jobs, progress, work)?.into_pyarray(py))
+
+    /// The lower bound of each measured neighborhood.
+    lower_bound(
+        x: Matrix, n_components: usize, graph: Lists, include_self: bool, centers: Option<Flat<u32>>
+    ) -> Array = |m| {
+        let params = FaithfulnessParams { include_self, centers };
+        measure::lower_bound(&points("X", x, m)?, n_components, &graph, params, m).map(Owned)
+    };
+
+    /// For each measured point, the share of its nearest embedded points that are distant in the graph.
+    overlap(y: Matrix, graph: Lists, steps: usize, centers: Option<Flat<u32>>) -> Array = |m| {
+        measure::overlap(&points("Y", y, m)?, &graph, OverlapParams { steps, centers }, m).map(Owned)
+    };
+
+    /// ASIM of two sets of points.
+    asim(x: Matrix, y: Matrix, normalized: Name<Normalization>) -> f64 = |m| {
+        measure::asim(&points("X", x, m)?, &points("Y", y, m)?, normalized)
+    };
+
+    /// ASIM of each measured neighborhood.
+    asim_all(
+        x: Matrix, y: Matrix, graph: Lists, include_self: bool, normalized: Name<Normalization>,
+        centers: Option<Flat<u32>>
+    ) -> Array = |m| {
+        let params = AsimParams { include_self, normalization: normalized, centers };
+        measure::asim_all(&points("X", x, m)?, &points("Y", y, m)?, &graph, params, m).map(Owned)
+    };
+
+    /// The numbers, the share of pairs that no path joins, and the stretch of each source.
+    geodesic(x: Matrix, y: Matrix, graph: Lists, sources: Option<Flat<u32>>) -> (Geodesic, f64, Array) = |m| {
+        let mut found = measure::geodesic(&points("X", x, m)?, &points("Y", y, m)?, &graph, sources, m)?;
+        let (unreachable, stretch) = (found.unreachable, std::mem::take(&mut found.stretch));
+        Ok((found.into(), unreachable, Owned(stretch)))
+    };
+
+    /// The numbers, and the number of pairs measured.
+    shepard(x: Matrix, y: Matrix, n_pairs: Option<usize>, seed: u64) -> (Shepard, usize) = |m| {
+        let params = ShepardParams { n_pairs, seed };
+        let found = measure::shepard(&points("X", x, m)?, &points("Y", y, m)?, params, m)?;
+        let n_pairs = found.n_pairs;
+        Ok((found.into(), n_pairs))
+    };
+
+    /// Landmarks, the most important first, the importance of all points, and the distances between landmarks.
+    skeleton(
+        x: Matrix, graph: Lists, n_landmarks: usize, sources: Option<Flat<u32>>
+    ) -> (Array<u32>, Array<u64>, Array) = |m| {
+        let params = SkeletonParams { n_landmarks, sources };
+        let found = measure::skeleton(&points("X", x, m)?, &graph, params, m)?;
+        Ok((Owned(found.landmarks), Owned(found.importance), Owned(found.distances)))
+    };
 }

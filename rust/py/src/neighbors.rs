@@ -1,159 +1,71 @@
-//! `unbend::neighbors` for Python.
+//! `unbend::neighbors` and `unbend::charts` for Python.
 
-use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use unbend::neighbors::approximate::Target;
-use unbend::neighbors::{Method, Nearest};
-use unbend::{Found, Knn, Monitor, Neighborhoods, Search, neighbors};
+use unbend::neighbors::{self, Method};
+use unbend::{Knn, Search, charts};
 
-use crate::array::{Graph, Matrix, points};
-use crate::run::{Progress, run, run_reporting};
+use crate::data::{Flat, Lists, Matrix, NewGraph, points};
+use crate::export::{Array, Name, Named, Owned, functions};
 
-type Parts<'py> = (Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
-
-/// An order of the points, and a graph between the places in it.
-type Renumbered<'py> =
-    (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyArray1<u32>>);
-
-/// Indices and distances.
-type Answers<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
-
-/// Indices, distances, and the share of true neighbours among them where that is not all.
-type Measured<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Option<f64>);
-
-fn parts(py: Python<'_>, knn: Knn) -> Parts<'_> {
-    let (indptr, indices) = knn.neighborhoods.into_parts();
-    (indptr.map(|p| p.into_pyarray(py)), indices.into_pyarray(py), knn.distances.into_pyarray(py))
+impl Named for Search {
+    const PARAMETER: &'static str = "method";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("tree", Self::Tree), ("blocked", Self::Blocked)];
 }
 
-fn search(name: &str) -> Search {
-    match name {
-        "tree" => Search::Tree,
-        "blocked" => Search::Blocked,
-        _ => Search::Auto,
-    }
+impl Named for Method {
+    const PARAMETER: &'static str = "method";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("exact", Self::Exact), ("approximate", Self::Approximate)];
 }
 
-/// (None, indices, distances) of the `k` nearest others.
-#[pyfunction]
-#[pyo3(signature = (x, k, method, n_jobs, progress=None))]
-pub fn nearest<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    k: usize,
-    method: &str,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Parts<'py>> {
-    let (values, search) = (x.values(), search(method));
-    let work = |m: &dyn Monitor| neighbors::nearest(&points("X", values, m)?, k, search, m);
-    Ok(parts(py, run_reporting(py, n_jobs, progress, work)?))
+fn parts(knn: Knn) -> (NewGraph, Array) {
+    (NewGraph(knn.neighborhoods), Owned(knn.distances))
 }
 
-/// (indices, distances, recall) of the `k` nearest others; the recall is None if they are so for sure.
-#[pyfunction]
-#[pyo3(signature = (x, k, method, recall, seed, n_jobs, progress=None))]
-pub fn find_nearest<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    k: usize,
-    method: &str,
-    recall: f64,
-    seed: u64,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Measured<'py>> {
-    let (values, target) = (x.values(), Target { recall, seed });
-    let method = match method {
-        "exact" => Method::Exact,
-        "approximate" => Method::Approximate,
-        _ => Method::Auto,
+functions! {
+    /// The graph and distances of the `k` nearest neighbors.
+    nearest(x: Matrix, k: usize, method: Name<Search>) -> (NewGraph, Array) = |m| {
+        neighbors::nearest(&points("X", x, m)?, k, method, m).map(parts)
     };
-    let work = |m: &dyn Monitor| neighbors::find(&points("X", values, m)?, k, method, &target, m);
-    let Nearest { knn, recall } = run_reporting(py, n_jobs, progress, work)?;
-    let (_, indices, distances) = parts(py, knn);
-    Ok((indices, distances, recall))
-}
 
-/// (indices, distances) of the `k` nearest rows of `x` for every new point.
-#[pyfunction]
-#[pyo3(signature = (x, new, k, method, n_jobs, progress=None))]
-pub fn query<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    new: Matrix<'py>,
-    k: usize,
-    method: &str,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Answers<'py>> {
-    let (values, asking, search) = (x.values(), new.values(), search(method));
-    let work = |m: &dyn Monitor| {
-        neighbors::query(&points("X", values, m)?, &points("new", asking, m)?, k, search, m)
+    /// The same with the recall, which is None if the search was exact.
+    find_nearest(
+        x: Matrix, k: usize, method: Name<Method>, recall: f64, seed: u64
+    ) -> (NewGraph, Array, Option<f64>) = |m| {
+        let found = neighbors::find(&points("X", x, m)?, k, method, &Target { recall, seed }, m)?;
+        let (graph, distances) = parts(found.knn);
+        Ok((graph, distances, found.recall))
     };
-    let Found { indices, distances, .. } = run_reporting(py, n_jobs, progress, work)?;
-    Ok((indices.into_pyarray(py), distances.into_pyarray(py)))
-}
 
-/// (indptr, indices, distances) of all others within `radius`.
-#[pyfunction]
-#[pyo3(signature = (x, radius, method, n_jobs, progress=None))]
-pub fn within<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    radius: f64,
-    method: &str,
-    n_jobs: usize,
-    progress: Progress,
-) -> PyResult<Parts<'py>> {
-    let (values, search) = (x.values(), search(method));
-    let work = |m: &dyn Monitor| neighbors::within(&points("X", values, m)?, radius, search, m);
-    Ok(parts(py, run_reporting(py, n_jobs, progress, work)?))
-}
+    /// (indices, distances) of the `k` nearest rows of `x` for every new point.
+    query(x: Matrix, new: Matrix, k: usize, method: Name<Search>) -> (Array<u32>, Array) = |m| {
+        let found = neighbors::query(&points("X", x, m)?, &points("new", new, m)?, k, method, m)?;
+        Ok((Owned(found.indices), Owned(found.distances)))
+    };
 
-/// Raises if the graph is not valid.
-#[pyfunction]
-pub fn check_graph(graph: Graph<'_>) -> PyResult<()> {
-    graph.checked().map(drop)
-}
+    /// The graph and distances of all neighbors within `radius`.
+    within(x: Matrix, radius: f64, method: Name<Search>) -> (NewGraph, Array) = |m| {
+        neighbors::within(&points("X", x, m)?, radius, method, m).map(parts)
+    };
 
-/// (indptr, indices) of the reversed lists.
-#[pyfunction]
-pub fn reversed<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Lists<'py>> {
-    let neighborhoods = graph.neighborhoods()?;
-    Ok(lists(py, run(py, 0, |_| Ok(neighborhoods.reversed()))?))
-}
+    /// Flat (bases, charts, singular values, residual fractions) of all neighborhoods.
+    #[pyo3(name = "charts")]
+    charts_py(
+        x: Matrix, graph: Lists, n_components: usize, include_self: bool
+    ) -> (Array, Array, Array, Array) = |m| {
+        let c = charts::charts(&points("X", x, m)?, &graph, n_components, include_self, m)?;
+        Ok((Owned(c.bases), Owned(c.charts), Owned(c.singular_values), Owned(c.residual_fractions)))
+    };
 
-/// (indptr, indices) of the undirected graph.
-#[pyfunction]
-pub fn symmetrized<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Lists<'py>> {
-    let neighborhoods = graph.neighborhoods()?;
-    Ok(lists(py, run(py, 0, |_| Ok(neighborhoods.symmetrized()))?))
-}
+    /// Local variances of some points at some scales, and what is left of them; flat.
+    spectra(x: Matrix, centers: Flat<u32>, scales: Vec<usize>, n_values: usize) -> Array = |m| {
+        charts::spectra(&points("X", x, m)?, centers, scales, n_values, m).map(Owned)
+    };
 
-/// An order in which neighbours stand near each other, and the graph between places in it: row pointer and indices.
-#[pyfunction]
-pub fn local_order<'py>(py: Python<'py>, graph: Graph<'py>, n_jobs: usize) -> PyResult<Renumbered<'py>> {
-    let neighborhoods = graph.neighborhoods()?;
-    let (order, graph) = run(py, n_jobs, |m: &dyn Monitor| {
-        let order = neighborhoods.breadth_first(m)?;
-        let (graph, _) = neighborhoods.renumbered(&order, m)?;
-        Ok((order, graph))
-    })?;
-    let (indptr, indices) = graph.into_parts();
-    Ok((order.into_pyarray(py), indptr.map(|p| p.into_pyarray(py)), indices.into_pyarray(py)))
-}
-
-/// The connected component of every point.
-#[pyfunction]
-pub fn components<'py>(py: Python<'py>, graph: Graph<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let neighborhoods = graph.neighborhoods()?;
-    Ok(run(py, 0, |_| Ok(neighborhoods.components()))?.into_pyarray(py))
-}
-
-type Lists<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>);
-
-fn lists<'py>(py: Python<'py>, neighborhoods: Neighborhoods<'static>) -> Lists<'py> {
-    let (indptr, indices) = neighborhoods.into_parts();
-    (indptr.unwrap_or_default().into_pyarray(py), indices.into_pyarray(py))
+    /// The same of known neighborhoods, flat, `size` points each.
+    spectra_of(x: Matrix, lists: Flat<u32>, size: usize, scales: Vec<usize>, n_values: usize) -> Array = |m| {
+        charts::spectra_of(&points("X", x, m)?, lists, size, scales, n_values, m).map(Owned)
+    };
 }

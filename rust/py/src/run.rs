@@ -1,16 +1,17 @@
-//! The one place that lets go of the interpreter, looks for Ctrl-C and reports progress.
+//! The one place that lets go of the interpreter, looks for Ctrl-C, reports progress, and turns errors and panics of
+//! the core into exceptions.
 
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use unbend::{Monitor, Result};
-
-use crate::error::to_python;
+use rayon::ThreadPool;
+use unbend::{Error, Monitor, Result, Unmonitored};
 
 create_exception!(_core, Stopped, PyRuntimeError, "A callback asked to stop before there was a result.");
 
@@ -20,7 +21,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// A callable that takes (stage, done, total) and returns true to stop; or nothing.
 pub type Progress = Option<Py<PyAny>>;
 
-/// Passes a request to stop from the waiting thread to the workers, and how far they are back.
+/// Passes a request to stop from the waiting thread to the workers, and their progress back.
 struct Watch {
     stop: AtomicBool,
     latest: Mutex<Option<(&'static str, usize, usize)>>,
@@ -32,7 +33,7 @@ impl Monitor for Watch {
     }
 
     fn progress(&self, stage: &'static str, done: usize, total: usize) {
-        // Whoever finds it taken has nothing newer to say.
+        // A thread that finds the lock taken has nothing newer to report.
         if let Ok(mut latest) = self.latest.try_lock() {
             let further = latest.is_none_or(|(known, before, _)| known != stage || before < done);
             if further {
@@ -42,18 +43,9 @@ impl Monitor for Watch {
     }
 }
 
-/// Runs `work` on `n_jobs` threads (0: all) while the calling thread waits without the interpreter,
-/// waking only to ask Python for signals. A panic of the core becomes a `RuntimeError`.
+/// Runs `work` on `n_jobs` threads (0: all) and passes its progress on. The calling thread waits without the
+/// interpreter and wakes only to ask Python for signals. A panic of the core becomes a `RuntimeError`.
 pub fn run<T: Send>(
-    py: Python<'_>,
-    n_jobs: usize,
-    work: impl FnOnce(&dyn Monitor) -> Result<T> + Send,
-) -> PyResult<T> {
-    run_reporting(py, n_jobs, None, work)
-}
-
-/// The same, with progress passed on.
-pub fn run_reporting<T: Send>(
     py: Python<'_>,
     n_jobs: usize,
     progress: Progress,
@@ -62,10 +54,10 @@ pub fn run_reporting<T: Send>(
     run_on(py, pool(n_jobs)?.as_ref(), progress, work)
 }
 
-/// The same on threads that wait already.
+/// The same on threads that exist already.
 pub fn run_on<T: Send>(
     py: Python<'_>,
-    pool: Option<&rayon::ThreadPool>,
+    pool: Option<&ThreadPool>,
     progress: Progress,
     work: impl FnOnce(&dyn Monitor) -> Result<T> + Send,
 ) -> PyResult<T> {
@@ -75,10 +67,7 @@ pub fn run_on<T: Send>(
             let (sender, receiver) = sync_channel::<()>(1);
             let worker = scope.spawn(|| {
                 let _finished = sender; // dropped when the work ends, however it ends
-                match pool {
-                    Some(pool) => pool.install(|| work(&watch)),
-                    None => work(&watch),
-                }
+                within(pool, || work(&watch))
             });
             let mut interruption = Ok(());
             while receiver.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
@@ -91,9 +80,23 @@ pub fn run_on<T: Send>(
         })
     });
     interruption?;
-    match outcome {
-        Ok(result) => result.map_err(to_python),
-        Err(_) => Err(PyRuntimeError::new_err("the core broke one of its own rules: please report this")),
+    settled(outcome)
+}
+
+/// Runs work that ends within milliseconds: on the threads of a pool, but without one more that looks for signals.
+pub fn run_briefly<T: Send>(
+    py: Python<'_>,
+    pool: Option<&ThreadPool>,
+    work: impl FnOnce(&dyn Monitor) -> Result<T> + Send,
+) -> PyResult<T> {
+    let work = AssertUnwindSafe(|| within(pool, || work(&Unmonitored)));
+    settled(py.detach(|| catch_unwind(work)))
+}
+
+fn within<T: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> T + Send) -> T {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
     }
 }
 
@@ -109,8 +112,25 @@ fn look_up(py: Python<'_>, watch: &Watch, progress: &Progress) -> PyResult<()> {
     }
 }
 
+/// The result of work that may have panicked.
+fn settled<T>(outcome: std::thread::Result<Result<T>>) -> PyResult<T> {
+    match outcome {
+        Ok(result) => result.map_err(to_python),
+        Err(_) => Err(PyRuntimeError::new_err("the core broke one of its own rules: please report this")),
+    }
+}
+
+/// Bad input is a `ValueError` with the numbers in it; a stop is a `KeyboardInterrupt`.
+pub fn to_python(error: Error) -> PyErr {
+    match error {
+        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
+        bad_input => PyValueError::new_err(bad_input.to_string()),
+    }
+}
+
 /// A pool of its own for any number of threads but 0, which stands for the pool of all.
-pub fn pool(n_jobs: usize) -> PyResult<Option<rayon::ThreadPool>> {
+pub fn pool(n_jobs: usize) -> PyResult<Option<ThreadPool>> {
     if n_jobs == 0 {
         return Ok(None);
     }
@@ -119,4 +139,13 @@ pub fn pool(n_jobs: usize) -> PyResult<Option<rayon::ThreadPool>> {
         .build()
         .map(Some)
         .map_err(|error| PyRuntimeError::new_err(format!("cannot start {n_jobs} threads: {error}")))
+}
+
+/// The value of a cell, made on first use. Nothing is locked: if two threads make it at once, one result is kept.
+pub fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
 }

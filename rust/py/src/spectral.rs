@@ -1,189 +1,150 @@
 //! `unbend::spectral` for Python.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2};
-use pyo3::exceptions::PyValueError;
+use ndarray::Array2;
 use pyo3::prelude::*;
-use unbend::Monitor;
+use unbend::csr::{Csr, CsrView};
 use unbend::spectral::{
-    self, Barycenter, Csr, DfmParams, HlleParams, Kernel, LleParams, LtsaParams, MlleParams,
+    self, Barycenter, DfmParams, EigenParams, HlleParams, Kernel, LleParams, LtsaParams, MlleParams, Null,
+    Solver, Spectrum,
 };
+use unbend::{Monitor, Neighborhoods, Result};
 
-use crate::array::{Graph, Matrix, points};
-use crate::error::to_python;
-use crate::run::{Progress, run, run_reporting};
+use crate::data::{Flat, Graph, Matrix, points};
+use crate::export::{Array, Lend, Name, Named, Owned, Table, functions, methods, record};
+use crate::run::{Progress, run};
 
-type Flat<'py> = Bound<'py, PyArray1<f64>>;
-type Sparse<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Flat<'py>);
+/// Row pointer, indices and entries.
+type Rows = (Array<i64>, Array<u32>, Array);
 
-/// W_i of every neighbourhood.
+impl Named for Barycenter {
+    const PARAMETER: &'static str = "weights";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("tikhonov", Self::Tikhonov), ("ldr", Self::LeastNorm), ("convex", Self::Convex)];
+}
+
+impl Named for Kernel {
+    const PARAMETER: &'static str = "kernel";
+    const NAMES: &'static [(&'static str, Self)] = &[("window", Self::Window), ("heat", Self::Heat(None))];
+}
+
+/// A kernel with the width `eps`.
+fn with_width(kernel: Kernel, eps: Option<f64>) -> Kernel {
+    if kernel == Kernel::Window { kernel } else { Kernel::Heat(eps) }
+}
+
+/// W_i of every neighborhood.
 #[pyclass(frozen)]
 pub struct LocalWeights {
     weights: spectral::LocalWeights,
+    graph: Py<Graph>,
     n_jobs: usize,
 }
 
-#[pymethods]
 impl LocalWeights {
-    #[staticmethod]
-    #[pyo3(signature = (x, graph, kind, reg, n_components, n_jobs, progress=None))]
-    fn lle(
+    fn run<T: Send>(
+        &self,
         py: Python<'_>,
-        x: Matrix<'_>,
-        graph: Graph<'_>,
-        kind: &str,
-        reg: f64,
-        n_components: Option<usize>,
-        n_jobs: usize,
         progress: Progress,
-    ) -> PyResult<Self> {
-        let barycenter = match kind {
-            "tikhonov" => Barycenter::Tikhonov,
-            "ldr" => Barycenter::LeastNorm,
-            "convex" => Barycenter::Convex,
-            other => return Err(PyValueError::new_err(format!("weights = {other:?} is unknown"))),
+        work: impl FnOnce(&spectral::LocalWeights, &Neighborhoods, &dyn Monitor) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let mut lists = self.graph.get().lists(py)?;
+        let graph = lists.lend()?;
+        run(py, self.n_jobs, progress, |m| work(&self.weights, &graph, m))
+    }
+}
+
+/// The class with a constructor for each algorithm: `name(parameters) => core parameters`.
+macro_rules! constructors {
+    ($($name:ident($($argument:ident: $kind:ty),*) => $params:expr;)*) => { methods! {
+        LocalWeights {
+            $(
+                #[staticmethod]
+                #[pyo3(signature = (x, graph, $($argument,)* n_jobs, progress=None))]
+                fn $name(
+                    py: Python<'_>,
+                    mut x: Matrix,
+                    graph: Py<Graph>,
+                    $(mut $argument: $kind,)*
+                    n_jobs: usize,
+                    progress: Progress,
+                ) -> PyResult<Self> {
+                    $(let $argument = $argument.lend()?;)*
+                    let (x, params, mut lists) = (x.lend()?, $params, graph.get().lists(py)?);
+                    let neighborhoods = lists.lend()?;
+                    let work = |m: &dyn Monitor| spectral::$name(&points("X", x, m)?, &neighborhoods, &params, m);
+                    let weights = run(py, n_jobs, progress, work)?;
+                    drop(lists);
+                    Ok(LocalWeights { weights, graph, n_jobs })
+                }
+            )*
+        }
+
+        /// The alignment matrix.
+        matrix() -> Rows = |weights, graph, m| weights.matrix(graph, m).map(rows);
+
+        /// The weights of the undirected graph, A + A'.
+        affinity() -> Rows = |weights, graph, m| weights.affinity(graph, m).map(rows);
+
+        /// |W_i Y_i|^2 of every neighborhood.
+        phi(y: Matrix) -> Array = |weights, graph, m| weights.phi(graph, &points("Y", y, m)?, m).map(Owned);
+
+        /// W_i of one neighborhood, with columns for the point itself and its neighbors.
+        row(i: usize) -> Table = |weights, graph, _m| {
+            let rows = weights.dense(graph, i)?;
+            let shape = (rows.len(), graph.of(i).len() + 1);
+            Ok(Owned(Array2::from_shape_vec(shape, rows.concat()).unwrap_or_default()))
         };
-        let params = LleParams { barycenter, reg, n_components };
-        Self::new(py, x, graph, n_jobs, progress, |x, graph, m| spectral::lle(x, graph, &params, m))
-    }
 
-    #[staticmethod]
-    #[pyo3(signature = (x, graph, n_components, reg, n_jobs, progress=None))]
-    fn mlle(
-        py: Python<'_>,
-        x: Matrix<'_>,
-        graph: Graph<'_>,
-        n_components: usize,
-        reg: f64,
-        n_jobs: usize,
-        progress: Progress,
-    ) -> PyResult<Self> {
-        let params = MlleParams { n_components, reg };
-        Self::new(py, x, graph, n_jobs, progress, |x, graph, m| spectral::mlle(x, graph, &params, m))
-    }
+        /// The sums of the weights of each point's edges, for LEM and DFM.
+        degrees(symmetrized: bool) -> Array = |weights, graph, _m| weights.degrees(graph, symmetrized).map(Owned);
+    } };
+}
 
-    #[staticmethod]
-    #[pyo3(signature = (x, graph, n_components, include_self, n_jobs, progress=None))]
-    fn ltsa(
-        py: Python<'_>,
-        x: Matrix<'_>,
-        graph: Graph<'_>,
-        n_components: usize,
-        include_self: bool,
-        n_jobs: usize,
-        progress: Progress,
-    ) -> PyResult<Self> {
-        let params = LtsaParams { n_components, include_self };
-        Self::new(py, x, graph, n_jobs, progress, |x, graph, m| spectral::ltsa(x, graph, &params, m))
-    }
+constructors! {
+    lle(kind: Name<Barycenter>, reg: f64, n_components: Option<usize>) =>
+        LleParams { barycenter: kind, reg, n_components };
+    mlle(n_components: usize, reg: f64) => MlleParams { n_components, reg };
+    ltsa(n_components: usize, include_self: bool) => LtsaParams { n_components, include_self };
+    hlle(n_components: usize, include_self: bool) => HlleParams { n_components, include_self };
+    lem(kernel: Name<Kernel>, eps: Option<f64>) => with_width(kernel, eps);
+    dfm(alpha: f64, kernel: Name<Kernel>, eps: Option<f64>) => DfmParams { alpha, kernel: with_width(kernel, eps) };
+}
 
-    #[staticmethod]
-    #[pyo3(signature = (x, graph, n_components, include_self, n_jobs, progress=None))]
-    fn hlle(
-        py: Python<'_>,
-        x: Matrix<'_>,
-        graph: Graph<'_>,
-        n_components: usize,
-        include_self: bool,
-        n_jobs: usize,
-        progress: Progress,
-    ) -> PyResult<Self> {
-        let params = HlleParams { n_components, include_self };
-        Self::new(py, x, graph, n_jobs, progress, |x, graph, m| spectral::hlle(x, graph, &params, m))
-    }
+fn rows(matrix: Csr<f64>) -> Rows {
+    (Owned(matrix.indptr), Owned(matrix.indices), Owned(matrix.values))
+}
 
-    #[staticmethod]
-    #[pyo3(signature = (x, graph, kernel, eps, n_jobs, progress=None))]
-    fn lem(
-        py: Python<'_>,
-        x: Matrix<'_>,
-        graph: Graph<'_>,
-        kernel: &str,
-        eps: Option<f64>,
-        n_jobs: usize,
-        progress: Progress,
-    ) -> PyResult<Self> {
-        let kernel = kernel_of(kernel, eps)?;
-        Self::new(py, x, graph, n_jobs, progress, |x, graph, m| spectral::lem(x, graph, kernel, m))
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (x, graph, alpha, kernel, eps, n_jobs, progress=None))]
-    fn dfm(
-        py: Python<'_>,
-        x: Matrix<'_>,
-        graph: Graph<'_>,
-        alpha: f64,
-        kernel: &str,
-        eps: Option<f64>,
-        n_jobs: usize,
-        progress: Progress,
-    ) -> PyResult<Self> {
-        let params = DfmParams { alpha, kernel: kernel_of(kernel, eps)? };
-        Self::new(py, x, graph, n_jobs, progress, |x, graph, m| spectral::dfm(x, graph, &params, m))
-    }
-
-    /// The alignment matrix: row pointer, indices and entries.
-    #[pyo3(signature = (graph, progress=None))]
-    fn matrix<'py>(&self, py: Python<'py>, graph: Graph<'py>, progress: Progress) -> PyResult<Sparse<'py>> {
-        let graph = graph.neighborhoods()?;
-        let work = |m: &dyn Monitor| self.weights.matrix(&graph, m);
-        Ok(sparse(py, run_reporting(py, self.n_jobs, progress, work)?))
-    }
-
-    /// The weights of the undirected graph, A + A'.
-    fn affinity<'py>(&self, py: Python<'py>, graph: Graph<'py>) -> PyResult<Sparse<'py>> {
-        let graph = graph.neighborhoods()?;
-        Ok(sparse(py, run(py, self.n_jobs, |m: &dyn Monitor| self.weights.affinity(&graph, m))?))
-    }
-
-    /// |W_i Y_i|^2 of every neighbourhood.
-    fn phi<'py>(&self, py: Python<'py>, graph: Graph<'py>, y: Matrix<'py>) -> PyResult<Flat<'py>> {
-        let (y, graph) = (y.values(), graph.neighborhoods()?);
-        let work = |m: &dyn Monitor| self.weights.phi(&graph, &points("Y", y, m)?, m);
-        Ok(run(py, self.n_jobs, work)?.into_pyarray(py))
-    }
-
-    /// W_i of one neighbourhood, with columns for the point itself and its neighbours.
-    fn row<'py>(&self, py: Python<'py>, graph: Graph<'py>, i: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let rows = self.weights.dense(&graph.neighborhoods()?, i).map_err(to_python)?;
-        Ok(PyArray2::from_vec2(py, &rows)?)
-    }
-
-    /// The sums of the weights of each point's edges, for LEM and DFM.
-    fn degrees<'py>(&self, py: Python<'py>, graph: Graph<'py>, symmetrized: bool) -> PyResult<Flat<'py>> {
-        let degrees = self.weights.degrees(&graph.neighborhoods()?, symmetrized).map_err(to_python)?;
-        Ok(degrees.into_pyarray(py))
+record! {
+    /// The smallest eigenvalues with their vectors, and how they were found.
+    Eigenvectors of Spectrum {
+        vectors: Table, values: Array, residuals: Array, norm: f64, solver: SolverName, factor_entries: usize,
+        factor_bytes: usize, shift: f64, steps: usize, converged: bool,
     }
 }
 
-impl LocalWeights {
-    fn new(
-        py: Python<'_>,
-        x: Matrix<'_>,
-        graph: Graph<'_>,
-        n_jobs: usize,
-        progress: Progress,
-        make: impl FnOnce(
-            &unbend::Points,
-            &unbend::Neighborhoods,
-            &dyn Monitor,
-        ) -> unbend::Result<spectral::LocalWeights>
-        + Send,
-    ) -> PyResult<Self> {
-        let (x, graph) = (x.values(), graph.neighborhoods()?);
-        let work = |m: &dyn Monitor| make(&points("X", x, m)?, &graph, m);
-        Ok(LocalWeights { weights: run_reporting(py, n_jobs, progress, work)?, n_jobs })
+#[derive(IntoPyObject)]
+#[pyo3(transparent)]
+pub struct SolverName(&'static str);
+
+impl From<Solver> for SolverName {
+    fn from(solver: Solver) -> Self {
+        SolverName(match solver {
+            Solver::Dense => "dense",
+            Solver::Factor => "factor",
+            Solver::Polynomial => "polynomial",
+        })
     }
 }
 
-fn sparse(py: Python<'_>, matrix: Csr) -> Sparse<'_> {
-    (matrix.indptr.into_pyarray(py), matrix.indices.into_pyarray(py), matrix.data.into_pyarray(py))
-}
-
-fn kernel_of(kernel: &str, eps: Option<f64>) -> PyResult<Kernel> {
-    match kernel {
-        "window" => Ok(Kernel::Window),
-        "heat" => Ok(Kernel::Heat(eps)),
-        other => Err(PyValueError::new_err(format!("kernel = {other:?} is unknown"))),
-    }
+functions! {
+    /// The smallest eigenvalues and their vectors of a matrix by its rows.
+    smallest_eigenvectors(
+        indptr: Flat<i64>, indices: Flat<u32>, data: Flat, n_vectors: usize, constants: bool,
+        labels: Option<Flat<u32>>, degrees: Option<Flat>, memory: Option<usize>, seed: u64
+    ) -> Eigenvectors = |m| {
+        let null = labels.map_or(if constants { Null::Constants } else { Null::Nothing }, Null::Labels);
+        let params = EigenParams { n_vectors, memory: memory.unwrap_or(usize::MAX), seed };
+        let matrix = CsrView::new(indptr, indices, data)?;
+        spectral::smallest_eigenvectors(&matrix, null, degrees, &params, m).map(Eigenvectors::from)
+    };
 }

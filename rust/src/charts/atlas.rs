@@ -1,4 +1,4 @@
-//! The charts of all neighbourhoods, in whatever form is cheapest to keep.
+//! The charts of all neighborhoods, in the form that takes the least memory.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::gram::Gram;
 use super::local::Local;
 use super::net::{Mean, Net};
 use super::tangent::{Tangent, check_components, check_lengths, members};
-use crate::error::{Error, Result};
+use crate::error::{Result, check_rows};
 use crate::linalg::{column, first, long_dot, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
@@ -15,23 +15,24 @@ use crate::points::Points;
 
 const STAGE: &str = "charts";
 
-/// A direction of which the squared extent is less than this share of the largest is none.
+/// A direction whose squared extent is below this share of the largest counts as no direction.
 const NO_EXTENT: f64 = 1e-14;
 
-/// Bases steady turns better than charts do. They are kept for wide data as well, while they take no more than so many
-/// times the data, or are no more than so many numbers: a gigabyte.
-const FEW: usize = 4;
-const MOST: usize = 1 << 27;
+/// Tangent bases are stored up to this embedding dimension, because they give better rotations than charts.
+pub const MAX_DIM_WITH_BASES: usize = 4;
 
-/// Charts compared with one at a time: what hubs need of memory is bounded.
+/// Above [`MAX_DIM_WITH_BASES`], bases of wide data are stored only up to this many numbers, a gigabyte.
+pub const MAX_BASES_ENTRIES: usize = 1 << 27;
+
+/// Charts compared with one at a time. This bounds the memory that hubs need.
 const ASKED: usize = 64;
 
 /// Rows longer than this are multiplied in lanes.
 const SHORT: usize = 8;
 
-/// Gives the coordinates of any neighbourhood: its point first, then its neighbours.
+/// Gives the coordinates of every neighborhood: first its point, then its neighbors.
 ///
-/// Charts are about no particular origin: whoever aligns them centres them anyway.
+/// Charts have no particular origin, because every alignment centers them.
 #[derive(Debug)]
 pub struct Atlas<'a, 'p> {
     points: &'a Points<'p>,
@@ -40,7 +41,7 @@ pub struct Atlas<'a, 'p> {
     form: Cow<'a, Form>,
 }
 
-/// What an atlas keeps; it can outlive the atlas and be lent to another of the same data and graph.
+/// What an atlas has computed. It can outlive the atlas and serve another one of the same data and graph.
 #[derive(Debug, Clone)]
 pub struct AtlasCache(Form);
 
@@ -48,30 +49,29 @@ pub struct AtlasCache(Form);
 enum Form {
     /// P_i for each i, column after column. Charts are read off the points when they are needed.
     Bases(Vec<f64>),
-    /// Theta_i for each i, point after point, in places of one size: less memory than bases when the data are much
-    /// wider than the neighbourhoods have points.
+    /// Theta_i for each i, point after point, in places of one size: less memory than bases for very wide data.
     Charts { place: usize, flat: Vec<f64> },
-    /// No tangent: the neighbourhoods themselves, in as few coordinates as hold them.
+    /// No tangent: the neighborhoods themselves, in as few coordinates as hold them.
     Whole,
 }
 
-/// What an atlas knows of its tangents.
+/// What an atlas knows about its tangents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tangents {
-    /// Their directions: any two can be compared.
+    /// Their bases: any two tangents can be compared.
     Known,
-    /// Only charts along them: two can be compared as far as they hold the same points.
+    /// Charts only: two tangents can be compared through the points that both neighborhoods contain.
     Charted,
     /// Nothing.
     None,
 }
 
-/// Reused from neighbourhood to neighbourhood.
+/// The coordinates of one neighborhood. Its memory is reused by the next.
 #[derive(Debug, Default, Clone)]
 pub struct Coordinates {
-    /// How many coordinates a point has here.
+    /// Number of coordinates of a point.
     pub dim: usize,
-    /// Point after point.
+    /// The coordinates, point after point.
     pub flat: Vec<f64>,
     own: Vec<f64>,
     row: Vec<f64>,
@@ -79,7 +79,9 @@ pub struct Coordinates {
 }
 
 impl<'a, 'p> Atlas<'a, 'p> {
-    /// Local PCA of every neighbourhood, in parallel; or the tangents of a net, which are from more points.
+    /// Finds the tangents of all neighborhoods by local PCA, in parallel, or takes those of a `net`.
+    ///
+    /// Fails if `n_components` is 0 or exceeds the dimension of the data, or if graph or net belong to other points.
     pub fn new(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
@@ -88,16 +90,13 @@ impl<'a, 'p> Atlas<'a, 'p> {
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let (n, q) = (points.len(), points.dim());
-        let small = q <= neighborhoods.largest() + 1 || n_components <= FEW || n * q * n_components <= MOST;
-        if !small {
-            return Atlas::of_charts(points, neighborhoods, net, n_components, monitor);
-        }
-        let mut atlas = Atlas::without_form(points, neighborhoods, net, n_components)?;
-        atlas.form = Cow::Owned(Form::Bases(atlas.bases(net, monitor)?));
-        Ok(atlas)
+        let with_bases = q <= neighborhoods.largest() + 1
+            || n_components <= MAX_DIM_WITH_BASES
+            || n * q * n_components <= MAX_BASES_ENTRIES;
+        Atlas::with_form(points, neighborhoods, net, n_components, with_bases, monitor)
     }
 
-    /// The same with charts kept, whatever the size of the bases.
+    /// [`Atlas::new`], but charts are stored even where bases would take less memory.
     pub fn of_charts(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
@@ -105,23 +104,25 @@ impl<'a, 'p> Atlas<'a, 'p> {
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        let mut atlas = Atlas::without_form(points, neighborhoods, net, n_components)?;
-        atlas.form = Cow::Owned(atlas.charts(net, monitor)?);
-        Ok(atlas)
+        Atlas::with_form(points, neighborhoods, net, n_components, false, monitor)
     }
 
-    /// What is to get a form, checked.
-    fn without_form(
+    fn with_form(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
         net: Option<&Net>,
         n_components: usize,
+        with_bases: bool,
+        monitor: &dyn Monitor,
     ) -> Result<Self> {
         net.map_or(Ok(()), |net| net.check(points, n_components))?;
-        Atlas::whole(points, neighborhoods, n_components)
+        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
+        let form = if with_bases { atlas.bases(net, monitor)? } else { atlas.charts(net, monitor)? };
+        atlas.form = Cow::Owned(form);
+        Ok(atlas)
     }
 
-    /// With what another atlas of the same data and graph kept.
+    /// Makes an atlas from a cache of the same data and graph. Fails if the sizes do not match.
     pub fn lend(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
@@ -136,20 +137,17 @@ impl<'a, 'p> Atlas<'a, 'p> {
             }
             Form::Whole => (0, 0),
         };
-        if left_len != right_len {
-            let (left, right) = ("what an atlas kept", "the tangents of this data and graph");
-            return Err(Error::LengthMismatch { left, left_len, right, right_len });
-        }
+        check_rows(("what an atlas kept", left_len), ("the tangents of this data and graph", right_len))?;
         atlas.form = Cow::Borrowed(&kept.0);
         Ok(atlas)
     }
 
-    /// Keeps what has been found.
+    /// Returns what was computed, for [`Atlas::lend`].
     pub fn keep(self) -> AtlasCache {
         AtlasCache(self.form.into_owned())
     }
 
-    /// The neighbourhoods as they are.
+    /// An atlas without tangents: neighborhoods keep all their coordinates.
     pub fn whole(
         points: &'a Points<'p>,
         neighborhoods: &'a Neighborhoods<'a>,
@@ -160,7 +158,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         Ok(Atlas { points, neighborhoods, n_components, form: Cow::Owned(Form::Whole) })
     }
 
-    fn bases(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    fn bases(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
         let (q, d) = (self.points.dim(), self.n_components);
         let mut bases = vec![0.0; self.points.len() * q * d];
         if let Some(net) = net {
@@ -174,7 +172,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
                 widen(local, tangent, d, basis);
             })?;
         }
-        Ok(bases)
+        Ok(Form::Bases(bases))
     }
 
     fn charts(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
@@ -185,7 +183,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
             let state = || (Mean::default(), vec![0.0; q * d], Coordinates::default());
             fill_rows(&mut flat, place, STAGE, monitor, state, |(mean, basis, out), i, chart| {
                 net.tangent(i, mean, basis);
-                self.project(i, basis, out);
+                self.read_along(i, basis, out);
                 chart[..out.flat.len()].copy_from_slice(&out.flat);
             })?;
         } else {
@@ -199,7 +197,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         Ok(Form::Charts { place, flat })
     }
 
-    /// The dimension of tangents and embedding.
+    /// Dimension of the tangents and of the embedding.
     pub fn n_components(&self) -> usize {
         self.n_components
     }
@@ -214,11 +212,11 @@ impl<'a, 'p> Atlas<'a, 'p> {
         self.neighborhoods
     }
 
-    /// The coordinates of neighbourhood `i`. Cost: O(k q d) or less.
+    /// Writes the coordinates of neighborhood `i`. Cost: O(k q d) or less.
     pub fn read(&self, i: usize, out: &mut Coordinates) {
         let (q, d) = (self.points.dim(), self.n_components);
         match &*self.form {
-            Form::Bases(bases) => self.project(i, &bases[i * q * d..(i + 1) * q * d], out),
+            Form::Bases(bases) => self.read_along(i, &bases[i * q * d..(i + 1) * q * d], out),
             Form::Charts { place, flat } => {
                 let size = self.neighborhoods.of(i).len() + 1;
                 out.dim = d;
@@ -229,8 +227,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// (x_p - x_i) P for every p of neighbourhood `i`.
-    fn project(&self, i: usize, basis: &[f64], out: &mut Coordinates) {
+    /// Writes (x_p - x_i) P for every p of neighborhood `i`, where the columns of `basis` are those of P.
+    pub fn read_along(&self, i: usize, basis: &[f64], out: &mut Coordinates) {
         let (q, d) = (self.points.dim(), self.n_components);
         out.dim = d;
         out.flat.clear();
@@ -254,18 +252,15 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// The share of neighbourhood `i` that lies outside its chart; 0 where all points coincide.
+    /// Share of the variance of neighborhood `i` outside its chart; 0 if all its points coincide.
     pub fn outside(&self, i: usize, chart: &mut Coordinates, local: &mut Local) -> f64 {
         self.read(i, chart);
         local.load(self.points, members(self.neighborhoods, i, true), self.points.dim());
-        if local.norm2 > 0.0 {
-            (1.0 - spread2(&chart.flat, chart.dim) / local.norm2).clamp(0.0, 1.0)
-        } else {
-            0.0
-        }
+        let share = 1.0 - spread2(&chart.flat, chart.dim) / local.norm2;
+        if local.norm2 > 0.0 { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// What is known of the turn of one chart against another beside the points that both hold.
+    /// What this atlas knows about its tangents.
     pub fn tangents(&self) -> Tangents {
         match *self.form {
             Form::Bases(_) => Tangents::Known,
@@ -274,8 +269,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// Writes to `out`, column after column, how chart `c` is turned against chart `i`: P_i'P_c where bases are kept,
-    /// else what the points that both hold say of it, which is less the fewer they are. Nothing without tangents.
+    /// Writes the rotation of chart `c` relative to chart `i`, column after column: P_i'P_c if bases are stored, else
+    /// an estimate from the points in both neighborhoods. Without tangents nothing is written.
     pub fn agreement(&self, i: usize, c: usize, out: &mut [f64]) {
         let (q, d) = (self.points.dim(), self.n_components);
         match &*self.form {
@@ -291,8 +286,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// The product of two charts over the points that both hold, as a share of the first. About the means of these
-    /// points: between distant neighbours lie few, and about other origins their product can point backwards.
+    /// The product of two charts over the points in both, about the means of these points, as a share of the first.
     fn compare<'c>(
         &self,
         i: usize,
@@ -319,7 +313,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// P_i of the neighbourhood itself, column after column, in the coordinates of the data.
+    /// Writes P_i, column after column, in the coordinates of the data.
     pub fn tangent(&self, i: usize, basis: &mut [f64]) {
         let (mut local, mut tangent) = (Local::default(), Tangent::default());
         let own = members(self.neighborhoods, i, true);
@@ -327,8 +321,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         widen(&local, &tangent, self.n_components, basis);
     }
 
-    /// P_i'P_c of kept charts for every c of `others`, column after column, exactly: for P = X'W with W = T (T'T)^-1, from
-    /// the coordinates of all their points along P_i. Nothing in other forms. Cost: O(m q d) for m points together.
+    /// Writes P_i'P_c of stored charts for every c of `others`, column after column, exactly: from the coordinates of
+    /// all their points along P_i. Does nothing for other forms. Cost: O(m q d) for m points in total.
     pub fn agreements_of_points(&self, i: usize, others: &[u32], gram: &mut Gram, out: &mut [f64]) {
         let Form::Charts { place, flat } = &*self.form else { return out.fill(0.0) };
         let d = self.n_components;
@@ -354,7 +348,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// P_i'P_c of two tangents, column after column.
+    /// Writes P_i'P_c of two tangents, column after column.
     pub fn compare_tangents(&self, own: &[f64], theirs: &[f64], out: &mut [f64]) {
         let (q, d) = (self.points.dim(), self.n_components);
         for (e, theirs) in theirs.chunks_exact(q).enumerate() {
@@ -362,8 +356,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// P_i'(x_j - x_i) for any two points where directions are known, else only for a neighbour `j` of `i`: false where
-    /// nothing is known. Cost: O(q d).
+    /// Writes P_i'(x_j - x_i). With bases `j` may be any point, with charts only a neighbor of `i`. Returns false if it
+    /// is unknown. Cost: O(q d).
     #[inline]
     pub fn step(&self, i: usize, j: usize, own: &mut Vec<f64>, row: &mut Vec<f64>, out: &mut [f64]) -> bool {
         let (q, d) = (self.points.dim(), self.n_components);
@@ -386,11 +380,6 @@ impl<'a, 'p> Atlas<'a, 'p> {
             }
             Form::Whole => false,
         }
-    }
-
-    /// The coordinates of neighbourhood `i` along the directions of `basis`.
-    pub fn read_along(&self, i: usize, basis: &[f64], out: &mut Coordinates) {
-        self.project(i, basis, out);
     }
 }
 
@@ -445,7 +434,7 @@ fn regression(chart: &[f64], d: usize) -> Vec<f64> {
     weights
 }
 
-/// The inverse of a matrix that is diagonal, as the scatter of a chart is along principal axes.
+/// The inverse of a diagonal matrix, as the scatter of a chart is along principal axes.
 fn inverse_diagonal(scatter: &[f64], d: usize) -> Option<Vec<f64>> {
     let peak = (0..d).map(|a| scatter[a * (d + 1)]).fold(0.0, f64::max);
     let on = |ab: usize| ab.is_multiple_of(d + 1);

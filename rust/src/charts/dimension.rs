@@ -1,10 +1,10 @@
-//! Local spectra: how much of a neighbourhood lies along each of its principal directions, at several scales.
+//! Local spectra: the variance of a neighborhood along each of its principal directions, at several scales.
 //!
-//! What dimension data have can be read off them (Fukunaga & Olsen 1971; Little, Maggioni & Rosasco 2017): along the
-//! tangent variance grows with the scale, noise keeps its own, and what the surface bends away comes last. Their tails
-//! are also the bound of Lemma 1 (Goldberg & Ritov 2009) for every dimension at once.
-//! Cost: O(c s (K q^2 + q^3)) for c centres at s scales of up to K points while q < K, else O(c s K^2 q); and one
-//! search for K neighbours of the centres.
+//! They show the dimension of the data (Fukunaga & Olsen 1971; Little, Maggioni & Rosasco 2017): variance along the
+//! tangent grows with the scale, that of noise does not. Their tails are the lower bound of Lemma 1 (Goldberg & Ritov
+//! 2009) for every dimension.
+//! Cost: O(c s (K q^2 + q^3)) for c centers at s scales of up to K points if q < K, else O(c s K^2 q); and one search
+//! for K neighbors of the centers.
 
 use ndarray::Array2;
 
@@ -14,30 +14,20 @@ use super::tangent::{Tangent, check_components};
 use crate::error::{Error, Result};
 use crate::linalg::first;
 use crate::monitor::{Monitor, Silent};
-use crate::neighbors::query;
+use crate::neighbors::{check_neighbors, query};
 use crate::parallel::fill_rows;
 use crate::points::Points;
 
 const STAGE: &str = "spectra";
 
-/// So many neighbours are listed at once: 200 MB with their distances.
+/// Maximum number of neighbors listed at a time: 200 MB with their distances.
 const AT_ONCE: usize = 1 << 24;
 
-/// The variances along the first `n_values` principal directions of the neighbourhoods of some points, from the largest
-/// down, then the variance that is left: centre after centre, and of each scale after scale.
+/// The variances along the first `n_values` principal directions of the neighborhoods of `centers`, in descending
+/// order, then the remaining variance: center after center, and for each scale after scale.
 ///
-/// A scale is a number of neighbours; the point itself belongs to its neighbourhood. Its variance is the squared
-/// distance from the mean of the neighbourhood, in the mean over its points.
-///
-/// ```
-/// use ndarray::array;
-/// use unbend::{Points, Unmonitored, charts};
-/// let line = array![[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]];
-/// let points = Points::new("X", line.view(), &Unmonitored)?;
-/// let spectra = charts::spectra(&points, &[1], &[2], 1, &Unmonitored)?;
-/// assert_eq!(spectra, [2.0 / 3.0, 0.0]);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// A scale is a number of neighbors; the point itself belongs to its neighborhood. Variance is the mean squared
+/// distance from the mean of the neighborhood.
 pub fn spectra(
     points: &Points,
     centers: &[u32],
@@ -47,11 +37,9 @@ pub fn spectra(
 ) -> Result<Vec<f64>> {
     check_components(n_values, points.dim())?;
     let (n, most) = (points.len(), widest(scales)?);
-    if n <= most {
-        return Err(Error::TooFewPoints { n_neighbors: most, n });
-    }
+    check_neighbors(most, n)?;
     if let Some(&center) = centers.iter().find(|&&c| c as usize >= n) {
-        return Err(Error::NeighborOutOfRange { point: center as usize, neighbor: center as usize, n });
+        return Err(Error::no_point(center as usize, n));
     }
     let (width, block) = (scales.len() * (n_values + 1), AT_ONCE / (most + 1) + 1);
     let mut values = vec![0.0; centers.len() * width];
@@ -64,7 +52,7 @@ pub fn spectra(
     Ok(values)
 }
 
-/// The same of neighbourhoods that are known: in `lists`, `size` after `size` points, the nearest first.
+/// [`spectra`] of known neighborhoods: `lists` has `size` points per center, nearest first.
 pub fn spectra_of(
     points: &Points,
     lists: &[u32],
@@ -101,7 +89,7 @@ fn widest(scales: &[usize]) -> Result<usize> {
     }
 }
 
-/// Writes the largest variances of a neighbourhood, and the rest.
+/// Writes the largest variances of a neighborhood, and the rest.
 fn spectrum(points: &Points, list: &[u32], local: &mut Local, tangent: &mut Tangent, row: &mut [f64]) {
     let d = row.len() - 1;
     local.load_reduced(points, list.iter().map(|&p| p as usize), d);

@@ -1,28 +1,26 @@
-//! Charts of wide data from the products of the points of a neighbourhood, and points along their directions: nothing of
-//! the size of the data is decomposed.
+//! Charts of wide data from the Gram matrix of a neighborhood. Nothing of the size of the data is decomposed.
 //!
-//! Directions shorter than 1e-8 of the longest drown in roundings here (1e-4 in single precision, whose products are
-//! single too). That is no loss for a chart that is laid against others; measures, which look for the smallest
-//! differences, go another way (see `local.rs`).
+//! Directions shorter than 1e-8 of the longest (1e-4 in single precision) are lost to rounding. Alignment of charts
+//! does not need them; measures do, so they use `local`.
 
 use std::ops::{AddAssign, Mul, Sub};
 
 use ndarray::ArrayView2;
-use pulp::{Arch, Simd, WithSimd};
 
 use crate::linalg::{first, symmetric_eigen};
-use crate::points::{Coordinate, Points, Values};
+use crate::parallel::vectorized;
+use crate::points::{Coordinate, Points, Values, with_view};
 
-/// Rows are padded to a multiple of this.
+/// Rows are padded to a multiple of this length.
 const LANES: usize = 16;
 
 /// Products computed side by side.
 const SIDE: usize = 4;
 
-/// Coordinates multiplied at a time; a multiple of `LANES`. Longer sums are in double precision.
+/// Coordinates multiplied at a time, a multiple of `LANES`. Longer sums are in double precision.
 const STRETCH: usize = 256;
 
-/// Reused from neighbourhood to neighbourhood.
+/// Buffers that are reused from neighborhood to neighborhood.
 #[derive(Debug, Default)]
 pub struct Gram {
     single: Rows<f32>,
@@ -34,7 +32,8 @@ pub struct Gram {
 }
 
 impl Gram {
-    /// Writes the chart of the points `members`, which are taken about one of them, to `chart`, point after point. Cost: O(m^2 q + m^3) for m points.
+    /// Writes the chart of the points `members`, relative to one of them, point after point. Cost: O(m^2 q + m^3) for m
+    /// points.
     pub fn chart(
         &mut self,
         points: &Points,
@@ -59,8 +58,7 @@ impl Gram {
         }
     }
 
-    /// Keeps the directions that are sums of the points `own` about one of them, `weights` for each point. Cost: O(m q d)
-    /// for m points.
+    /// Stores the directions that are combinations of the points `own` with `weights`. Cost: O(m q d) for m points.
     pub fn keep_directions(
         &mut self,
         points: &Points,
@@ -69,15 +67,12 @@ impl Gram {
         weights: &[f64],
     ) {
         let d = weights.len() / own.len();
-        match points.values() {
-            Values::F32(view) => self.double.load(view, origin, own),
-            Values::F64(view) => self.double.load(view, origin, own),
-        };
+        with_view!(points.values(), view => self.double.load(view, origin, own));
         self.directions.combine(&self.double, weights, d);
     }
 
-    /// The points `others` about the point `origin` along the directions kept, row after row. In double precision: what lies
-    /// close together is compared from afar. Cost: O(m q d) for m points.
+    /// Writes the points `others` relative to `origin` along the stored directions, row after row, in double precision.
+    /// Cost: O(m q d) for m points.
     pub fn along(
         &mut self,
         points: &Points,
@@ -85,10 +80,7 @@ impl Gram {
         others: impl ExactSizeIterator<Item = usize>,
     ) -> &[f64] {
         let products = first(&mut self.products, others.len() * self.directions.count);
-        match points.values() {
-            Values::F32(view) => self.double.load(view, origin, others),
-            Values::F64(view) => self.double.load(view, origin, others),
-        };
+        with_view!(points.values(), view => self.double.load(view, origin, others));
         self.double.times(&self.directions, products);
         products
     }
@@ -134,11 +126,43 @@ impl<T: Factor> Rows<T> {
     }
 
     fn square(&self, products: &mut [f64]) {
-        Arch::new().dispatch(Multiply { a: self, b: self, half: true, products });
+        vectorized(
+            #[inline(always)]
+            || self.multiply(self, true, products),
+        );
     }
 
     fn times(&self, other: &Self, products: &mut [f64]) {
-        Arch::new().dispatch(Multiply { a: self, b: other, half: false, products });
+        vectorized(
+            #[inline(always)]
+            || self.multiply(other, false, products),
+        );
+    }
+
+    /// All products of these rows with those of `other`; for a square matrix, half of them are computed.
+    #[inline(always)]
+    fn multiply(&self, other: &Self, half: bool, products: &mut [f64]) {
+        let (width, columns) = (self.width, other.count);
+        products.fill(0.0);
+        // A stretch of all rows fits into the nearest cache.
+        for start in (0..width).step_by(STRETCH) {
+            let stretch = STRETCH.min(width - start);
+            for a in 0..self.count {
+                let left = &self.flat[a * width + start..][..stretch];
+                let end = if half { a + 1 } else { columns };
+                for b in (0..end).step_by(SIDE) {
+                    let right = |c: usize| &other.flat[(b + c) * width + start..][..stretch];
+                    let sums = products_of(left, [right(0), right(1), right(2), right(3)]);
+                    let out = &mut products[a * columns..][b..end.min(b + SIDE)];
+                    out.iter_mut().zip(&sums).for_each(|(p, sum)| *p += sum);
+                }
+            }
+        }
+        if half {
+            for a in 0..columns {
+                (0..a).for_each(|c| products[c * columns + a] = products[a * columns + c]);
+            }
+        }
     }
 }
 
@@ -146,65 +170,19 @@ impl Rows<f64> {
     /// The `d` sums of `rows` that `weights` wants.
     fn combine(&mut self, rows: &Self, weights: &[f64], d: usize) {
         self.shape(d, rows.width);
-        Arch::new().dispatch(Combine { rows, weights, sums: self });
+        vectorized(
+            #[inline(always)]
+            || self.add_up(rows, weights),
+        );
     }
-}
-
-/// Sums of rows.
-struct Combine<'a> {
-    rows: &'a Rows<f64>,
-    weights: &'a [f64],
-    sums: &'a mut Rows<f64>,
-}
-
-impl WithSimd for Combine<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Combine { rows, weights, sums } = self;
-        let (d, width) = (sums.count, sums.width);
-        for (a, sum) in sums.flat.chunks_exact_mut(width).take(d).enumerate() {
+    fn add_up(&mut self, rows: &Self, weights: &[f64]) {
+        let (d, width) = (self.count, self.width);
+        for (a, sum) in self.flat.chunks_exact_mut(width).take(d).enumerate() {
             sum.fill(0.0);
             for (row, weights) in rows.flat.chunks_exact(width).zip(weights.chunks_exact(d)) {
                 sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += weights[a] * v);
-            }
-        }
-    }
-}
-
-/// All products of the rows of `a` with those of `b`; for a square matrix, half of them are computed.
-struct Multiply<'a, T> {
-    a: &'a Rows<T>,
-    b: &'a Rows<T>,
-    half: bool,
-    products: &'a mut [f64],
-}
-
-impl<T: Factor> WithSimd for Multiply<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let (width, columns) = (self.a.width, self.b.count);
-        self.products.fill(0.0);
-        // A stretch of all rows fits into the nearest cache.
-        for start in (0..width).step_by(STRETCH) {
-            let stretch = STRETCH.min(width - start);
-            for a in 0..self.a.count {
-                let left = &self.a.flat[a * width + start..][..stretch];
-                let end = if self.half { a + 1 } else { columns };
-                for b in (0..end).step_by(SIDE) {
-                    let right = |c: usize| &self.b.flat[(b + c) * width + start..][..stretch];
-                    let sums = products_of(left, [right(0), right(1), right(2), right(3)]);
-                    let out = &mut self.products[a * columns..][b..end.min(b + SIDE)];
-                    out.iter_mut().zip(&sums).for_each(|(p, sum)| *p += sum);
-                }
-            }
-        }
-        if self.half {
-            for a in 0..columns {
-                (0..a).for_each(|c| self.products[c * columns + a] = self.products[a * columns + c]);
             }
         }
     }

@@ -1,35 +1,31 @@
-//! The points of one neighbourhood, centred, in as few coordinates as hold them.
-
-use pulp::{Arch, NullaryFnOnce};
+//! The points of one neighborhood, centered, in as few coordinates as they need.
 
 use crate::linalg::{complete, dot, first, largest, long_dot};
+use crate::parallel::vectorized;
 use crate::points::Points;
 
-/// Columns are padded with zeros to a multiple of this: centred points of zeros add nothing to any
-/// sum, and loops over a neighbourhood run in whole vectors.
+/// Columns are padded with zeros to a multiple of this length, so that loops over a neighborhood run in whole vectors.
 pub const LANES: usize = 4;
 
 /// A row that keeps less than this share of its length outside the span of those before adds no direction.
 const DEPENDENT: f64 = 1e-14;
 
-/// A row that keeps less than this share is orthogonalised twice (Daniel, Gragg, Kaufman & Stewart 1976).
+/// A row that keeps less than this share of its length is orthogonalized twice (Daniel, Gragg, Kaufman & Stewart 1976).
 const TWICE: f64 = 0.5;
 
-/// H X_i, reused from neighbourhood to neighbourhood without allocating.
+/// H X_i, the centered points of one neighborhood. Its memory is reused by the next neighborhood.
 ///
-/// When the data are wider than the neighbourhood has points, the points are expressed in an
-/// orthonormal basis of their span: distances and angles are the same, and everything after costs as
-/// if the data were that narrow. The basis comes from Gram-Schmidt on the points, not from their Gram
-/// matrix, whose squared condition would drown errors below 1e-8 of the neighbourhood.
+/// If the data have more dimensions than the neighborhood has points, the points are expressed in an orthonormal basis
+/// of their span, by Gram-Schmidt on the points: their Gram matrix would lose errors below 1e-8 of the neighborhood.
 #[derive(Debug, Default, Clone)]
 pub struct Local {
-    /// How many points.
+    /// Number of points.
     pub size: usize,
-    /// `size`, padded.
+    /// Number of points, rounded up to a multiple of [`LANES`].
     pub padded: usize,
-    /// In how many coordinates.
+    /// Number of coordinates of a point.
     pub dim: usize,
-    /// Coordinate after coordinate, the points about their mean, padded with zeros.
+    /// The centered points, coordinate after coordinate, padded with zeros.
     pub x: Vec<f64>,
     /// |H X_i|^2.
     pub norm2: f64,
@@ -41,15 +37,15 @@ pub struct Local {
 }
 
 impl Local {
-    /// Loads the points `members` as they are; `q` is their dimension, often known to the compiler.
+    /// Loads the points `members`. `q` is their dimension, often known at compile time.
     #[inline(always)]
     pub fn load(&mut self, points: &Points, members: impl ExactSizeIterator<Item = usize>, q: usize) {
         self.gather(points, members, q);
         self.center();
     }
 
-    /// Loads the points `members` about the point `origin`, not about their mean, divided by the largest coordinate
-    /// of a difference: no square overflows or vanishes. In at most as many coordinates as there are members.
+    /// Loads the points `members` relative to the point `origin`, divided by the largest coordinate difference, so that
+    /// no square overflows or underflows. Uses at most as many coordinates as there are members.
     #[inline(always)]
     pub fn load_about(
         &mut self,
@@ -61,7 +57,10 @@ impl Local {
         if members.len() < q {
             self.gather_rows(points, members);
             points.copy_row(origin, first(&mut self.row, q));
-            return Arch::new().dispatch(Reduce { local: self, at_least: 0, centred: false });
+            return vectorized(
+                #[inline(always)]
+                || self.reduce_rows(0, false),
+            );
         }
         self.gather(points, members, q);
         points.copy_row(origin, &mut self.row[..q]);
@@ -105,7 +104,10 @@ impl Local {
             return self.load(points, members, q);
         }
         self.gather_rows(points, members);
-        Arch::new().dispatch(Reduce { local: self, at_least, centred: true });
+        vectorized(
+            #[inline(always)]
+            || self.reduce_rows(at_least, true),
+        );
     }
 
     /// The points `members`, one after the other, as `raw`.
@@ -118,7 +120,7 @@ impl Local {
     }
 
     /// Loads `size` centred points from coordinates that were kept.
-    pub fn copy_centred(&mut self, x: &[f64], size: usize, dim: usize) {
+    pub fn copy_centered(&mut self, x: &[f64], size: usize, dim: usize) {
         (self.size, self.padded, self.dim) = (size, size.next_multiple_of(LANES), dim);
         self.basis.clear();
         self.x.clear();
@@ -126,8 +128,7 @@ impl Local {
         self.norm2 = dot(&self.x, &self.x);
     }
 
-    /// Sums relative to the first point, so that a large common offset costs no digits and points that
-    /// coincide do so exactly.
+    /// Sums relative to the first point, so that a large common offset costs no digits.
     #[inline(always)]
     fn center(&mut self) {
         self.norm2 = 0.0;
@@ -153,7 +154,7 @@ impl Local {
         }
     }
 
-    /// Centres the rows of `raw`, relative to the first as in [`Local::center`].
+    /// Centers the rows of `raw`, relative to the first as in [`Local::center`].
     #[inline(always)]
     fn center_rows(&mut self) {
         first(&mut self.row, self.dim).copy_from_slice(&self.raw[..self.dim]);
@@ -165,6 +166,19 @@ impl Local {
         }
         mean.iter_mut().for_each(|mean| *mean /= self.size as f64);
         self.shift();
+    }
+
+    /// The rows of `raw` in as few coordinates as hold them: about their mean, or about the point in `row`.
+    #[inline(always)]
+    fn reduce_rows(&mut self, at_least: usize, centered: bool) {
+        if centered {
+            self.center_rows();
+        } else {
+            self.shift();
+            divide_by_largest(&mut self.raw);
+        }
+        self.norm2 = self.raw.chunks_exact(self.dim).map(|point| long_dot(point, point)).sum();
+        self.reduce(at_least);
     }
 
     /// Gram-Schmidt on the rows of `raw`: the coordinates of each point are its products with the basis so far.
@@ -217,7 +231,7 @@ impl Local {
         }
     }
 
-    /// Expresses a vector of the coordinates used in those of the data.
+    /// Expresses a vector in the coordinates used in those of the data.
     pub fn widen(&self, narrow: &[f64], wide: &mut [f64]) {
         if self.basis.is_empty() {
             wide.copy_from_slice(narrow);
@@ -231,7 +245,7 @@ impl Local {
 }
 
 /// Takes the part of `row` in the span of `basis` out of it, adds its coordinates, and returns the length left. All
-/// products are taken before any part is: they do not wait for each other, and whoever projects twice loses nothing.
+/// products come first, because they are independent.
 #[inline(always)]
 fn project(basis: &[f64], row: &mut [f64], coordinates: &mut [f64], along: &mut [f64]) -> f64 {
     let directions = || basis.chunks_exact(row.len());
@@ -247,29 +261,5 @@ fn divide_by_largest(values: &mut [f64]) {
     let scale = largest(values);
     if scale > 0.0 {
         values.iter_mut().for_each(|v| *v /= scale);
-    }
-}
-
-/// The points gathered in as few coordinates as hold them: about their mean, or about the point in `row`.
-struct Reduce<'a> {
-    local: &'a mut Local,
-    at_least: usize,
-    centred: bool,
-}
-
-impl NullaryFnOnce for Reduce<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Reduce { local, at_least, centred } = self;
-        if centred {
-            local.center_rows();
-        } else {
-            local.shift();
-            divide_by_largest(&mut local.raw);
-        }
-        local.norm2 = local.raw.chunks_exact(local.dim).map(|point| long_dot(point, point)).sum();
-        local.reduce(at_least);
     }
 }

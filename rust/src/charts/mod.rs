@@ -1,7 +1,6 @@
-//! What a neighbourhood looks like: its points about their mean, its tangent, and how well another
-//! set of points lies on it.
+//! Local geometry of neighborhoods: centered points, tangents by local PCA, and Procrustes alignment.
 //!
-//! `measure` and `embed` both stand on it.
+//! Both `measure` and `embed` build on it.
 
 mod atlas;
 mod dimension;
@@ -12,11 +11,11 @@ mod procrustes;
 mod tangent;
 
 pub(crate) use atlas::fit_tangent;
-pub use atlas::{Atlas, AtlasCache, Coordinates, Tangents};
+pub use atlas::{Atlas, AtlasCache, Coordinates, MAX_BASES_ENTRIES, MAX_DIM_WITH_BASES, Tangents};
 pub use dimension::{spectra, spectra_of};
 pub use gram::Gram;
 pub use local::{LANES, Local};
-pub use net::{Mean, Net, tangent_scale};
+pub use net::{AVERAGED_TANGENTS, FULL_NET_NEIGHBORS, MAX_LISTED_NEIGHBORS, Mean, Net, tangent_scale};
 pub use procrustes::Alignment;
 pub(crate) use procrustes::{across, residual};
 pub use tangent::{Charts, Tangent, charts};

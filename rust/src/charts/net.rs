@@ -1,59 +1,59 @@
-//! Tangents that survive noise: from more points than a neighbourhood holds, found at a net of points and averaged.
+//! Tangents that are robust to noise: found from larger neighborhoods at a net of points, then averaged everywhere.
 //!
-//! Noise of deviation s tilts the tangent of K points within r by about s / (r sqrt(K)), and a neighbourhood of the graph
-//! can be smaller than the noise. [`tangent_scale`] looks for the smallest K that is steady, and [`Net`] finds the
-//! tangents: at n W / K points of K neighbours each, which costs as much as `W` neighbours everywhere, and from them, by
-//! the mean of the nearest projectors P P', everywhere.
-//! Cost: O(n W q^2) or, where the data are wider than K, O(n W K q); then O(n q (M d)^2) for means of M.
+//! Noise of standard deviation s tilts the tangent of K points within radius r by about s / (r sqrt(K)).
+//! [`tangent_scale`] finds the smallest K that gives steady tangents. [`Net`] finds tangents from K neighbors at n W /
+//! K points, which costs as much as from W neighbors at all points, and averages the nearest projectors P P' elsewhere.
+//! Cost: O(n W q^2), or O(n W K q) if the data have more than K dimensions; then O(n q (M d)^2) for means of M.
 
 use ndarray::Array2;
 
 use super::atlas::{fit_tangent, widen};
 use super::local::Local;
 use super::tangent::{Tangent, check_components, members};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_rows};
 use crate::linalg::{column, dot, first, symmetric_eigen};
 use crate::monitor::{Monitor, Silent};
-use crate::neighbors::{Neighborhoods, query};
+use crate::neighbors::{Neighborhoods, check_neighbors, query};
 use crate::parallel::{fill_rows, map_points};
 use crate::points::Points;
 use crate::rng::{stream, uniform};
 
 const STAGE: &str = "tangents";
 
-/// W: up to so many neighbours tangents are found at every point.
-const EVERYWHERE: usize = 64;
+/// W: up to this many neighbors, tangents are found at every point; above it, at n W / K points.
+pub const FULL_NET_NEIGHBORS: usize = 64;
 
-/// M: so many tangents of the net are averaged at every point.
-const AVERAGED: usize = 8;
+/// M: number of tangents of the net that are averaged at every point.
+pub const AVERAGED_TANGENTS: usize = 8;
 
-/// So many neighbours of points of the net are listed at once: 200 MB with their distances.
-const AT_ONCE: usize = 1 << 24;
+/// Maximum number of neighbors of the net's points listed at a time: 200 MB with their distances.
+pub const MAX_LISTED_NEIGHBORS: usize = 1 << 24;
 
-/// Neighbourhoods looked at for the choice of scale; of wide data fewer, for each costs more.
+/// Neighborhoods sampled to choose the scale; fewer if the data have more than `WIDE` dimensions.
 const CENTERS: usize = 256;
 const CENTERS_OF_WIDE: usize = 24;
 const WIDE: usize = 16;
 
-/// How often the largest scale tried holds the neighbours of the graph.
+/// The largest scale tried has this many times the neighbors of the graph.
 const LARGEST_SCALE: usize = 1024;
 const LARGEST_SCALE_OF_WIDE: usize = 8;
 
-/// At most this share of all points.
+/// The largest scale tried has at most one in this many of all points.
 const LARGEST_SHARE: usize = 4;
 
-/// A tangent is steady when those of two halves of its points lie this close: in radians, about.
+/// A tangent is steady if the tangents of two halves of its points differ by at most this, in radians.
 const STEADY: f64 = 0.035;
 
-/// The data have dimension d at a scale where the variance in the next direction is below this share of the least in the
-/// tangent, and noise is why they have not at a smaller one if that share has fallen by this factor since.
+/// The data have dimension d at a scale if the variance along direction d + 1 is below this share of that along d.
 const FLAT: f64 = 0.4;
+
+/// Noise hid this at a smaller scale if the share has fallen by this factor since.
 const FALLEN: f64 = 0.6;
 
-/// Where no scale is steady the steadiest will do, if it tilts by no more than this.
+/// If no scale is steady, the steadiest is used if its tilt is at most this.
 const USABLE: f64 = 0.1;
 
-/// Scales that are looked at with one search.
+/// Scales tried with one search for neighbors.
 const SCALES_AT_ONCE: u32 = 3;
 
 /// Tangents at a net of points, to be averaged at all others.
@@ -68,7 +68,7 @@ pub struct Net {
     per_point: usize,
 }
 
-/// Reused from point to point.
+/// Buffers that are reused from point to point.
 #[derive(Debug, Default, Clone)]
 pub struct Mean {
     columns: Vec<f64>,
@@ -78,7 +78,9 @@ pub struct Mean {
 }
 
 impl Net {
-    /// Tangents from `k` neighbours.
+    /// Finds tangents from `k` neighbors at points that are chosen at random with `seed`.
+    ///
+    /// Fails if `n_components` is 0 or exceeds the dimension of the data, or if there are not more than `k` points.
     pub fn new(
         points: &Points,
         n_components: usize,
@@ -88,43 +90,35 @@ impl Net {
     ) -> Result<Self> {
         let (n, q, d) = (points.len(), points.dim(), n_components);
         check_components(d, q)?;
-        if n <= k {
-            return Err(Error::TooFewPoints { n_neighbors: k, n });
-        }
-        let size = if k <= EVERYWHERE { n } else { (n * EVERYWHERE).div_ceil(k).max(AVERAGED).min(n) };
+        check_neighbors(k, n)?;
+        let size = if k <= FULL_NET_NEIGHBORS {
+            n
+        } else {
+            (n * FULL_NET_NEIGHBORS).div_ceil(k).max(AVERAGED_TANGENTS).min(n)
+        };
         let chosen = draw(n, size, seed, "net");
         let mut rows = Array2::default((0, 0));
         let net = choose(points, &chosen, &mut rows, monitor)?;
         let mut bases = vec![0.0; size * q * d];
-        let block = AT_ONCE / (k + 1) + 1;
+        let block = MAX_LISTED_NEIGHBORS / (k + 1) + 1;
         for (chosen, bases) in chosen.chunks(block).zip(bases.chunks_mut(block * q * d)) {
             fit(points, chosen, d, k, bases, monitor)?;
         }
-        let per_point = AVERAGED.min(size);
+        let per_point = AVERAGED_TANGENTS.min(size);
         let lists = query(&net, points, per_point, Default::default(), &Silent(monitor))?.indices;
         Ok(Net { dim: q, n_components, bases, lists, per_point })
     }
 
     pub(super) fn check(&self, points: &Points, n_components: usize) -> Result<()> {
-        let (known, n) = (self.lists.len() / self.per_point, points.len());
         if (self.dim, self.n_components) != (points.dim(), n_components) {
+            let (left, right) = ("the net", "tangents of X");
             let (left_dim, right_dim) = (self.dim * self.n_components, points.dim() * n_components);
-            return Err(Error::DimensionMismatch {
-                left: "the net",
-                left_dim,
-                right: "tangents of X",
-                right_dim,
-            });
+            return Err(Error::DimensionMismatch { left, left_dim, right, right_dim });
         }
-        match known == n {
-            true => Ok(()),
-            false => {
-                Err(Error::LengthMismatch { left: "X", left_len: n, right: "the net", right_len: known })
-            }
-        }
+        check_rows(("X", points.len()), ("the net", self.lists.len() / self.per_point))
     }
 
-    /// Writes P_i, column after column: the d directions along which the nearest tangents of the net lie most.
+    /// Writes P_i, column after column: the d main directions of the nearest tangents of the net.
     pub fn tangent(&self, i: usize, mean: &mut Mean, basis: &mut [f64]) {
         let (q, d) = (self.dim, self.n_components);
         let m = self.per_point * d;
@@ -136,7 +130,7 @@ impl Net {
     }
 }
 
-/// The tangents of `k` neighbours of each of some points.
+/// The tangents of `k` neighbors of each of some points.
 fn fit(
     points: &Points,
     block: &[u32],
@@ -190,13 +184,12 @@ impl Mean {
     }
 }
 
-/// From how many neighbours tangents should be found. Nothing if those of the graph do: because they are steady already,
-/// or because more would not help. Else the fewest of twice, four times as many and so on that are steady; where none
-/// are before the surface bends or its sheets meet, those that are steadiest.
+/// The number of neighbors from which tangents should be found, or `None` if those of the graph suffice or more would
+/// not help.
 ///
-/// Steady: the tangents of two halves of the points agree. That curvature keeps them from agreeing, or that the data
-/// have more dimensions than `n_components`, is told from noise by the local spectrum: the share of variance beyond the
-/// tangent falls with the scale only where it is noise.
+/// Tries twice, four times, ... the neighbors of the graph. The result is the first steady scale, or else the steadiest
+/// one before the surface bends. A scale is steady if the tangents of two halves of the points agree. If the share of
+/// variance beyond the tangent falls with the scale, it is noise, not curvature or a further dimension.
 pub fn tangent_scale(
     points: &Points,
     neighborhoods: &Neighborhoods,
@@ -237,7 +230,7 @@ pub fn tangent_scale(
 
 /// The steadiest scale so far, going up.
 struct Choice {
-    /// Of the graph's own neighbourhoods.
+    /// Of the graph's own neighborhoods.
     base: Steadiness,
     best: Option<(usize, Steadiness)>,
 }
@@ -263,7 +256,7 @@ impl Choice {
     }
 }
 
-/// How well tangents are known at a scale: medians over neighbourhoods.
+/// How well tangents are known at a scale: medians over neighborhoods.
 struct Steadiness {
     /// |P P' - Q Q'|^2 / 4 for the tangents P and Q of two halves: the variance of that of the whole.
     tilt2: f64,

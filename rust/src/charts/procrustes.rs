@@ -2,12 +2,12 @@
 
 use crate::linalg::{column, distance2_to_combination, dot, first, polar};
 
-/// The best rotation of Y onto X; reused without allocating.
+/// The best rotation of Y onto X. Its memory is reused.
 ///
-/// Points lie as in [`super::Local`]: centred, coordinate after coordinate, padded with zeros.
+/// Points are stored as in [`super::Local`]: centered, coordinate after coordinate, padded with zeros.
 #[derive(Debug, Default, Clone)]
 pub struct Alignment {
-    /// A: q x d with orthonormal columns, column after column. X is about Y A'.
+    /// A: q x d with orthonormal columns, column after column, such that X is about Y A'.
     pub frame: Vec<f64>,
     /// X'Y: q x d, column after column.
     pub product: Vec<f64>,

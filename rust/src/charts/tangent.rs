@@ -1,31 +1,30 @@
-//! Local principal components (Goldberg & Ritov, Lemma 1): the tangent of a neighbourhood.
+//! Local principal components (Goldberg & Ritov, Lemma 1): the tangent of a neighborhood.
 
 use super::local::Local;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_rows};
 use crate::linalg::{column, combine, distance2_to_combination, dot, first, orthogonalize, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_blocks;
 use crate::points::Points;
 
-/// P_i, Theta_i = H X_i P_i and what is left of the neighbourhood outside; reused without allocating.
+/// P_i, Theta_i = H X_i P_i, and the residual of the neighborhood. Its memory is reused by the next neighborhood.
 #[derive(Debug, Default, Clone)]
 pub struct Tangent {
-    /// Top-d principal directions, one a column of length `dim`.
+    /// The first d principal directions, one per column of length `dim`.
     pub basis: Vec<f64>,
-    /// The chart, coordinate after coordinate, padded like the points.
+    /// The chart Theta_i, coordinate after coordinate, padded like the points.
     pub chart: Vec<f64>,
     /// All squared singular values of H X_i, from the largest down.
     pub spectrum: Vec<f64>,
-    /// |H X_i - H X_i P_i P_i'|^2, from the residuals themselves: the eigenvalues past the d-th would
-    /// lose what is smaller than 1e-16 of the neighbourhood.
+    /// |H X_i - H X_i P_i P_i'|^2, summed from the residuals: eigenvalues would lose what is below 1e-16 of |H X_i|^2.
     pub residual: f64,
     scatter: Vec<f64>,
     scratch: Vec<f64>,
 }
 
 impl Tangent {
-    /// Finds the tangent of dimension `d` of points in dimension `q`. Cost: O(m q^2 + q^3) for m points.
+    /// Finds the tangent of dimension `d` of points in `q` dimensions. Cost: O(m q^2 + q^3) for m points.
     #[inline(always)]
     pub fn fit(&mut self, local: &Local, q: usize, d: usize) {
         let (x, padded) = (&local.x[..q * local.padded], local.padded);
@@ -51,8 +50,7 @@ impl Tangent {
             let theta = &mut chart[j * padded..(j + 1) * padded];
             combine(x, q, |a| basis[j * q + a], theta);
         }
-        // Eigenvectors of the scatter leave the chart's columns correlated by 1e-16 of the longest, which
-        // a thin direction cannot bear.
+        // Eigenvectors of the scatter leave columns correlated by 1e-16 of the longest: too much for a thin direction.
         let basis = &mut self.basis[..q * d];
         orthogonalize(chart, padded, d, basis);
         self.residual = 0.0;
@@ -65,8 +63,8 @@ impl Tangent {
     }
 }
 
-/// The local principal components of every neighbourhood.
-#[derive(Debug, Clone)]
+/// The local principal components of every neighborhood.
+#[derive(Debug, Clone, Default)]
 pub struct Charts {
     /// Dimension of the data.
     pub dim: usize,
@@ -74,8 +72,7 @@ pub struct Charts {
     pub n_components: usize,
     /// P_i for each i: `dim` rows and `n_components` columns, row after row.
     pub bases: Vec<f64>,
-    /// Theta_i for each i, point after point; neighbourhood i has its points in the order
-    /// (i, its neighbours) or, without itself, its neighbours.
+    /// Theta_i for each i, point after point: i if it belongs to its neighborhood, then its neighbors.
     pub charts: Vec<f64>,
     /// The first `n_components` singular values of each H X_i.
     pub singular_values: Vec<f64>,
@@ -83,10 +80,10 @@ pub struct Charts {
     pub residual_fractions: Vec<f64>,
 }
 
-/// Local PCA of all neighbourhoods, in parallel.
+/// Local PCA of all neighborhoods, in parallel. The sign of each direction makes its largest entry positive.
 ///
-/// Cost: O(n (m q^2 + q^3)) for neighbourhoods of m points while q < m, else O(n m^2 q).
-/// Signs are fixed: the largest entry of each direction is positive.
+/// Cost: O(n (m q^2 + q^3)) for neighborhoods of m points if q < m, else O(n m^2 q). Fails if `n_components` is 0 or
+/// exceeds the dimension of the data, or if the graph does not have one neighborhood per point.
 pub fn charts(
     points: &Points,
     neighborhoods: &Neighborhoods,
@@ -118,15 +115,7 @@ pub fn charts(
 
 impl Charts {
     fn empty(dim: usize, n_components: usize) -> Self {
-        let none = Vec::new;
-        Charts {
-            dim,
-            n_components,
-            bases: none(),
-            charts: none(),
-            singular_values: none(),
-            residual_fractions: none(),
-        }
+        Charts { dim, n_components, ..Charts::default() }
     }
 
     fn append(&mut self, block: Charts) {
@@ -136,7 +125,7 @@ impl Charts {
         self.residual_fractions.extend(block.residual_fractions);
     }
 
-    /// Adds one neighbourhood.
+    /// Adds one neighborhood.
     fn add(&mut self, local: &Local, tangent: &Tangent) {
         let (q, d) = (self.dim, self.n_components);
         let (basis_start, chart_start) = (self.bases.len(), self.charts.len());
@@ -158,7 +147,7 @@ impl Charts {
     }
 }
 
-/// The points of neighbourhood `i`: itself first unless left out, then its neighbours.
+/// The points of neighborhood `i`: itself first unless left out, then its neighbors.
 #[inline(always)]
 pub(crate) fn members<'a>(
     neighborhoods: &'a Neighborhoods,
@@ -170,13 +159,11 @@ pub(crate) fn members<'a>(
 }
 
 pub(crate) fn check_components(n_components: usize, dim_in: usize) -> Result<()> {
-    if n_components == 0 {
-        return Err(Error::NoComponents);
+    match n_components {
+        0 => Err(Error::NoComponents),
+        _ if n_components > dim_in => Err(Error::TooManyComponents { n_components, dim_in }),
+        _ => Ok(()),
     }
-    if n_components > dim_in {
-        return Err(Error::TooManyComponents { n_components, dim_in });
-    }
-    Ok(())
 }
 
 pub(crate) fn check_lengths(
@@ -184,13 +171,5 @@ pub(crate) fn check_lengths(
     name: &'static str,
     neighborhoods: &Neighborhoods,
 ) -> Result<()> {
-    if points.len() == neighborhoods.len() {
-        return Ok(());
-    }
-    Err(Error::LengthMismatch {
-        left: name,
-        left_len: points.len(),
-        right: "the neighbourhood graph",
-        right_len: neighborhoods.len(),
-    })
+    check_rows((name, points.len()), ("the neighborhood graph", neighborhoods.len()))
 }

@@ -6,24 +6,28 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use super::align::{Connection, check_turns};
+use super::align::{Connection, check_rotations};
+use super::cut::check_entries;
 use super::refine::{CHUNK, Refiner, split};
+use super::{check_len, check_sometimes};
 use crate::charts::{Atlas, Coordinates, members};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{dot, polar};
 use crate::monitor::Monitor;
 use crate::parallel::fill_rows;
 
-/// Points between two looks at the monitor.
-const LOOK: usize = 4096;
-
 impl Refiner {
     /// sum of w_i H_i X A_i for the frames A_i = P_i O_i, point after point: the right-hand side of eq. 11.
-    pub fn sides(&self, atlas: &Atlas, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    pub fn right_hand_side(
+        &self,
+        atlas: &Atlas,
+        rotations: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<f64>> {
         let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
         self.check_graph(graph)?;
-        self.check_components(d)?;
-        check_turns(turns, graph.len(), d)?;
+        self.check_dim("the tangents", d)?;
+        check_rotations(rotations, graph.len(), d)?;
         let mut targets = vec![0.0; (graph.indices().len() + graph.len()) * d];
         split(&mut targets, graph, d).into_par_iter().enumerate().try_for_each(|(c, mut chunk)| {
             monitor.check()?;
@@ -33,7 +37,7 @@ impl Refiner {
                 atlas.read(i, &mut chart);
                 let rows;
                 (rows, chunk) = std::mem::take(&mut chunk).split_at_mut(chart.flat.len());
-                turn_about_mean(&chart.flat, &turns[i * d * d..][..d * d], self.weights()[i], d, rows);
+                rotate_about_mean(&chart.flat, &rotations[i * d * d..][..d * d], self.weights()[i], d, rows);
                 i += 1;
             }
             Ok(())
@@ -43,56 +47,58 @@ impl Refiner {
 }
 
 /// w H Theta O, point after point.
-fn turn_about_mean(chart: &[f64], turn: &[f64], weight: f64, d: usize, rows: &mut [f64]) {
+fn rotate_about_mean(chart: &[f64], rotation: &[f64], weight: f64, d: usize, rows: &mut [f64]) {
     let share = weight * d as f64 / chart.len() as f64;
     for (row, theta) in rows.chunks_exact_mut(d).zip(chart.chunks_exact(d)) {
-        (0..d).for_each(|b| row[b] = weight * dot(&turn[b * d..][..d], theta));
+        (0..d).for_each(|b| row[b] = weight * dot(&rotation[b * d..][..d], theta));
     }
     for b in 0..d {
         let mean: f64 =
-            chart.chunks_exact(d).map(|theta| dot(&turn[b * d..][..d], theta)).sum::<f64>() * share;
+            chart.chunks_exact(d).map(|theta| dot(&rotation[b * d..][..d], theta)).sum::<f64>() * share;
         rows.iter_mut().skip(b).step_by(d).for_each(|v| *v -= mean);
     }
 }
 
-/// The O_i of the frames that fit an embedding best: polar(Theta_i' H Y_i), d x d for every point.
-pub fn frames_of(atlas: &Atlas, y: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+/// The O_i of the frames that fit an embedding best, polar(Theta_i' H Y_i), without the neighbors that are `torn`.
+pub fn frames_of(atlas: &Atlas, y: &[f64], torn: Option<&[bool]>, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
     let n = graph.len();
-    if y.len() != n * d {
-        let (left, right) = ("Y", "the points, times d,");
-        return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: n * d });
-    }
-    let mut turns = vec![0.0; n * d * d];
+    torn.map_or(Ok(()), |torn| check_entries(graph, torn))?;
+    check_len("Y", y.len(), "the points, times d,", n * d)?;
+    let mut rotations = vec![0.0; n * d * d];
     let state = || (Coordinates::default(), vec![0.0; d * d], vec![0.0; d], Vec::new());
-    fill_rows(&mut turns, d * d, "frames", monitor, state, |(chart, product, mean, spare), i, turn| {
+    fill_rows(&mut rotations, d * d, "frames", monitor, state, |(chart, product, mean, spare), i, out| {
         atlas.read(i, chart);
-        let images = || members(graph, i, true).map(|p| &y[p * d..][..d]);
-        let count = images().len() as f64;
+        let whole = |at: usize| at == 0 || torn.is_none_or(|torn| !torn[graph.start(i) + at - 1]);
+        let images = || {
+            let rows = chart.flat.chunks_exact(d).zip(members(graph, i, true)).enumerate();
+            rows.filter(|&(at, _)| whole(at)).map(|(_, (theta, p))| (theta, &y[p * d..][..d]))
+        };
+        let count = images().count() as f64;
         mean.fill(0.0);
-        images().for_each(|image| (0..d).for_each(|b| mean[b] += image[b] / count));
+        images().for_each(|(_, image)| (0..d).for_each(|b| mean[b] += image[b] / count));
         product.fill(0.0);
-        for (theta, image) in chart.flat.chunks_exact(d).zip(images()) {
+        for (theta, image) in images() {
             (0..d * d).for_each(|ab| product[ab] += theta[ab % d] * (image[ab / d] - mean[ab / d]));
         }
-        polar(product, d, d, turn, spare);
+        polar(product, d, d, out, spare);
     })?;
-    Ok(turns)
+    Ok(rotations)
 }
 
-/// Places points along shortest paths of the graph from the first of every component: each a step of (A_i + A_j)'(x_j -
-/// x_i) / 2 from the one before. Errors add up on the way; it is where the solution of eq. 11 starts.
+/// Places points along shortest paths from the first of every component, in steps of (A_i + A_j)'(x_j - x_i) / 2.
+/// Errors add up on the way; conjugate gradients for eq. 11 start here.
 pub fn place(
     connection: &Connection,
     atlas: &Atlas,
-    turns: &[f64],
+    rotations: &[f64],
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
     let (n, d) = (connection.graph().len(), connection.n_components());
-    connection.check_turns(turns)?;
+    connection.check_rotations(rotations)?;
     let mut walk = Walk {
         atlas,
-        turns,
+        rotations,
         y: vec![0.0; n * d],
         own: Coordinates::default(),
         theirs: Coordinates::default(),
@@ -104,9 +110,7 @@ pub fn place(
         }
         while let Some(i) = queue.pop_front() {
             steps += 1;
-            if steps % LOOK == 0 {
-                monitor.check()?;
-            }
+            check_sometimes(steps, monitor)?;
             let mut read = false;
             for &j in connection.graph().of(i) {
                 if !std::mem::replace(&mut reached[j as usize], true) {
@@ -124,15 +128,14 @@ pub fn place(
 
 struct Walk<'a, 'b, 'p> {
     atlas: &'a Atlas<'b, 'p>,
-    turns: &'a [f64],
+    rotations: &'a [f64],
     y: Vec<f64>,
     own: Coordinates,
     theirs: Coordinates,
 }
 
 impl Walk<'_, '_, '_> {
-    /// Places `j` from `i`, of which the chart has been read: by the mean of what both charts say, or by the one that
-    /// holds the other.
+    /// Places `j` from `i`, whose chart has been read, by the mean of both charts if each holds the other point.
     fn step(&mut self, i: usize, j: usize) {
         let d = self.atlas.n_components();
         let position = |of: usize, other: usize| {
@@ -145,9 +148,9 @@ impl Walk<'_, '_, '_> {
         let share = if in_own.is_some() && in_theirs.is_some() { 0.5 } else { 1.0 };
         for b in 0..d {
             let along = |chart: &Coordinates, at: usize, of: usize| -> f64 {
-                let turn = &self.turns[of * d * d + b * d..][..d];
+                let rotation = &self.rotations[of * d * d + b * d..][..d];
                 let (theta, origin) = (&chart.flat[at * d..][..d], &chart.flat[..d]);
-                (0..d).map(|a| turn[a] * (theta[a] - origin[a])).sum()
+                (0..d).map(|a| rotation[a] * (theta[a] - origin[a])).sum()
             };
             let there = in_own.map_or(0.0, |at| along(&self.own, at, i));
             let back = in_theirs.map_or(0.0, |at| along(&self.theirs, at, j));

@@ -1,22 +1,17 @@
-//! Points that were not there, carried along by the points around them.
+//! New points, carried along by the points around them.
 //!
-//! The greedy step of Goldberg & Ritov, section 4.1: the rotation that best takes the listed points to
-//! their images (eq. 1) takes the new point as well. Nothing in it asks which of the two spaces is the
-//! data and which the embedding, so the same step leads from the data to the embedding and back.
+//! As in the greedy step of Goldberg & Ritov, section 4.1, the rotation that best takes the listed points to their
+//! images (eq. 1) takes the new point as well. It leads from the data to the embedding, or back.
 //!
-//! Cost: O(k a b) for a new point with k listed, from dimension a to b, as long as the narrower of the
-//! two has at most k dimensions.
+//! Cost: O(k a b) for a new point with k listed, from dimension a to b, if the narrower of the two has at most k.
 
-use rayon::prelude::*;
-
+use super::{check_indices, check_len};
 use crate::charts::{Alignment, Local};
 use crate::error::{Error, Result};
 use crate::linalg::{column, dot, first};
 use crate::monitor::Monitor;
 use crate::parallel::map_blocks;
 use crate::points::Points;
-
-const STAGE: &str = "carry";
 
 /// Where new points went.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,38 +48,67 @@ pub fn carry(
     k: usize,
     monitor: &dyn Monitor,
 ) -> Result<Carried> {
-    check(source, target, new, lists, k)?;
-    let blocks: Vec<Result<Carried>> = map_blocks(new.len(), STAGE, monitor, |block| {
-        let mut step = Step::default();
-        let mut carried = Carried::default();
+    let data = Data { source, target, new, lists, k };
+    place_each(&data, "carry", monitor, |step: &mut Step<Motion>, list, place| {
+        let narrow = source.dim().min(target.dim());
+        load(&mut step.source, source, list, narrow);
+        load(&mut step.target, target, list, narrow);
+        let residual = step.align();
+        step.find_offset(source, list);
+        step.rotate();
+        step.put_down(target, list, place);
+        (residual / list.len() as f64).sqrt()
+    })
+}
+
+/// New points, and the `k` points listed for each in `lists`.
+pub(super) struct Data<'a, 's, 't, 'n> {
+    pub source: &'a Points<'s>,
+    pub target: &'a Points<'t>,
+    pub new: &'a Points<'n>,
+    pub lists: &'a [u32],
+    pub k: usize,
+}
+
+/// Places every new point: at the first listed point that coincides with it, or by `take`, which returns the error.
+pub(super) fn place_each<T: Default>(
+    data: &Data,
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    take: impl Fn(&mut Step<T>, &[u32], &mut [f64]) -> f64 + Sync,
+) -> Result<Carried> {
+    let Data { source, target, new, lists, k } = *data;
+    check(data)?;
+    let blocks: Vec<Result<Carried>> = map_blocks(new.len(), stage, monitor, |block| {
+        let (mut step, mut carried) = (Step::default(), Carried::default());
         for i in block {
             monitor.check()?; // a block of wide points takes long
             let start = carried.placed.len();
             carried.placed.resize(start + target.dim(), 0.0);
             new.copy_row(i, first(&mut step.point, new.dim()));
-            let error = step.take(source, target, &lists[i * k..][..k], &mut carried.placed[start..]);
-            carried.errors.push(error);
+            let (list, place) = (&lists[i * k..][..k], &mut carried.placed[start..]);
+            carried.errors.push(match step.coincident(source, list) {
+                Some(same) => {
+                    target.copy_row(same, place);
+                    0.0
+                }
+                None => take(&mut step, list, place),
+            });
         }
         Ok(carried)
     })?;
-    Carried::joined(blocks, monitor)
-}
-
-impl Carried {
-    /// All blocks, end to end.
-    pub(super) fn joined(blocks: Vec<Result<Carried>>, monitor: &dyn Monitor) -> Result<Carried> {
-        let mut all = Carried::default();
-        for block in blocks {
-            monitor.check()?;
-            let block = block?;
-            all.placed.extend(block.placed);
-            all.errors.extend(block.errors);
-        }
-        Ok(all)
+    let mut all = Carried::default();
+    for block in blocks {
+        monitor.check()?;
+        let block = block?;
+        all.placed.extend(block.placed);
+        all.errors.extend(block.errors);
     }
+    Ok(all)
 }
 
-pub(super) fn check(source: &Points, target: &Points, new: &Points, lists: &[u32], k: usize) -> Result<()> {
+fn check(data: &Data) -> Result<()> {
+    let Data { source, target, new, lists, k } = *data;
     if k == 0 {
         return Err(Error::NoNeighbors);
     }
@@ -92,54 +116,24 @@ pub(super) fn check(source: &Points, target: &Points, new: &Points, lists: &[u32
         let (left_dim, right_dim) = (new.dim(), source.dim());
         return Err(Error::DimensionMismatch { left: "new", left_dim, right: "source", right_dim });
     }
-    check_rows("target", target.len(), "source", source.len())?;
-    check_rows("lists", lists.len(), "new times n_neighbors", new.len().saturating_mul(k))?;
-    let n = source.len();
-    match lists.par_iter().position_first(|&j| j as usize >= n) {
-        Some(at) => Err(Error::NeighborOutOfRange { point: at / k, neighbor: lists[at] as usize, n }),
-        None => Ok(()),
-    }
-}
-
-fn check_rows(left: &'static str, left_len: usize, right: &'static str, right_len: usize) -> Result<()> {
-    if left_len == right_len {
-        return Ok(());
-    }
-    Err(Error::LengthMismatch { left, left_len, right, right_len })
+    check_len("target", target.len(), "source", source.len())?;
+    check_len("lists", lists.len(), "new times n_neighbors", new.len().saturating_mul(k))?;
+    check_indices(lists, k, source.len())
 }
 
 /// All that one point needs, reused by the next.
 #[derive(Default)]
-struct Step {
-    /// The new point.
+pub(super) struct Step<T> {
     point: Vec<f64>,
-    source: Local,
-    target: Local,
-    alignment: Alignment,
+    pub source: Local,
+    pub target: Local,
     row: Vec<f64>,
     /// The new point about the mean of the listed ones, in the coordinates of `source`.
-    offset: Vec<f64>,
-    /// The same in the coordinates of `target`.
-    image: Vec<f64>,
+    pub offset: Vec<f64>,
+    pub map: T,
 }
 
-impl Step {
-    /// Writes where the point goes, and returns the error.
-    fn take(&mut self, source: &Points, target: &Points, list: &[u32], place: &mut [f64]) -> f64 {
-        if let Some(same) = self.coincident(source, list) {
-            target.copy_row(same, place);
-            return 0.0;
-        }
-        let narrow = source.dim().min(target.dim());
-        load(&mut self.source, source, list, narrow);
-        load(&mut self.target, target, list, narrow);
-        let residual = self.align();
-        self.find_offset(source, list);
-        self.rotate();
-        self.put_down(target, list, place);
-        (residual / list.len() as f64).sqrt()
-    }
-
+impl<T> Step<T> {
     /// The first listed point that the new one coincides with.
     fn coincident(&mut self, source: &Points, list: &[u32]) -> Option<usize> {
         let row = first(&mut self.row, source.dim());
@@ -149,6 +143,25 @@ impl Step {
         })
     }
 
+    /// Finds the offset by differences from the first listed point, so that a large common offset costs no digits.
+    pub fn find_offset(&mut self, source: &Points, list: &[u32]) {
+        let (row, local) = (first(&mut self.row, source.dim()), &self.source);
+        source.copy_row(list[0] as usize, row);
+        row.iter_mut().zip(&self.point).for_each(|(r, p)| *r = p - *r);
+        let offset = first(&mut self.offset, local.dim);
+        local.narrow(row, offset);
+        (0..local.dim).for_each(|a| offset[a] += local.x[a * local.padded]);
+    }
+}
+
+/// The rotation of a step, and the rotated offset, in the coordinates of `target`.
+#[derive(Default)]
+struct Motion {
+    alignment: Alignment,
+    image: Vec<f64>,
+}
+
+impl Step<Motion> {
     /// Whether the rotation leads into the narrower space, or one as wide.
     fn narrows(&self) -> bool {
         self.source.dim >= self.target.dim
@@ -157,25 +170,14 @@ impl Step {
     /// Finds the rotation, and returns |X - Y A'|^2 with X in the wider space.
     fn align(&mut self) -> f64 {
         let (x, y) = if self.narrows() { (&self.source, &self.target) } else { (&self.target, &self.source) };
-        self.alignment.fit(&x.x, x.dim, &y.x, y.dim, x.padded);
-        self.alignment.residual(&x.x, x.dim, &y.x, y.dim, x.padded, 1.0)
-    }
-
-    /// Differences from the first listed point, whose own offset from the mean is known: a large common
-    /// offset costs no digits.
-    fn find_offset(&mut self, source: &Points, list: &[u32]) {
-        let (row, local) = (first(&mut self.row, source.dim()), &self.source);
-        source.copy_row(list[0] as usize, row);
-        row.iter_mut().zip(&self.point).for_each(|(r, p)| *r = p - *r);
-        let offset = first(&mut self.offset, local.dim);
-        local.narrow(row, offset);
-        (0..local.dim).for_each(|a| offset[a] += local.x[a * local.padded]);
+        self.map.alignment.fit(&x.x, x.dim, &y.x, y.dim, x.padded);
+        self.map.alignment.residual(&x.x, x.dim, &y.x, y.dim, x.padded, 1.0)
     }
 
     fn rotate(&mut self) {
         let (from, to) = (self.source.dim, self.target.dim);
-        let (offset, frame) = (&self.offset[..from], &self.alignment.frame);
-        let image = first(&mut self.image, to);
+        let (offset, frame) = (&self.offset[..from], &self.map.alignment.frame);
+        let image = first(&mut self.map.image, to);
         if from >= to {
             (0..to).for_each(|b| image[b] = dot(column(frame, from, b), offset));
             return;
@@ -188,7 +190,7 @@ impl Step {
 
     /// From the mean of the images by way of the first of them.
     fn put_down(&mut self, target: &Points, list: &[u32], place: &mut [f64]) {
-        let (image, local) = (first(&mut self.image, self.target.dim), &self.target);
+        let (image, local) = (first(&mut self.map.image, self.target.dim), &self.target);
         (0..local.dim).for_each(|b| image[b] -= local.x[b * local.padded]);
         local.widen(image, place);
         let row = first(&mut self.row, target.dim());
@@ -197,8 +199,7 @@ impl Step {
     }
 }
 
-/// Loads listed points. The wider ones are reduced when that costs less, k^2 products of wide vectors,
-/// than to make `narrow` wide columns orthogonal by rotations.
+/// Loads listed points. Wide ones are reduced if that costs less than rotating `narrow` wide columns.
 fn load(local: &mut Local, points: &Points, list: &[u32], narrow: usize) {
     let members = list.iter().map(|&j| j as usize);
     if points.dim() > narrow && 2 * narrow > list.len() {

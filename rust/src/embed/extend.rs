@@ -1,22 +1,17 @@
-//! Points that were not there, in an embedding that stretches: the affine map that best takes the points around them to
-//! their images.
+//! New points in an embedding that stretches, by the affine map that best takes the points around them to their images.
 //!
-//! Outputs of LLE, LTSA and their kin are smooth, but no motions, so that [`carry`](super::carry), which turns and moves
-//! only, is wrong for them. Here the chart of the listed points (Goldberg & Ritov, Lemma 1) is taken to their images by
-//! least squares, as LTSA assumes that it can be (Zhang & Zha 2004). As with `carry`, nothing asks which of the two
-//! spaces is the data.
+//! Outputs of LLE, LTSA and similar algorithms are smooth but no motions, so [`carry`](super::carry) is wrong for them.
+//! Here the chart of the listed points (Goldberg & Ritov, Lemma 1) is taken to their images by least squares, as in
+//! LTSA (Zhang & Zha 2004).
 //!
 //! Cost: O(k a b + k a^2) for a new point with k listed, from dimension a, reduced to at most k, to b.
 
-use super::carry::{Carried, check};
-use crate::charts::{Local, Tangent};
+use super::carry::{Carried, Data, Step, place_each};
+use crate::charts::Tangent;
 use crate::error::Result;
-use crate::linalg::{column, dot, first};
+use crate::linalg::{column, dot};
 use crate::monitor::Monitor;
-use crate::parallel::map_blocks;
 use crate::points::Points;
-
-const STAGE: &str = "extend";
 
 /// A direction in which the listed points reach less far than this share of the longest tells nothing.
 const THIN: f64 = 1e-10;
@@ -44,82 +39,32 @@ pub fn extend(
     k: usize,
     monitor: &dyn Monitor,
 ) -> Result<Carried> {
-    check(source, target, new, lists, k)?;
-    let blocks: Vec<Result<Carried>> = map_blocks(new.len(), STAGE, monitor, |block| {
-        let (mut step, mut found) = (Step::default(), Carried::default());
-        for i in block {
-            monitor.check()?;
-            let start = found.placed.len();
-            found.placed.resize(start + target.dim(), 0.0);
-            new.copy_row(i, first(&mut step.point, new.dim()));
-            let list = &lists[i * k..][..k];
-            found.errors.push(step.take(source, target, list, &mut found.placed[start..]));
-        }
-        Ok(found)
-    })?;
-    Carried::joined(blocks, monitor)
-}
-
-/// All that one point needs, reused by the next.
-#[derive(Default)]
-struct Step {
-    point: Vec<f64>,
-    source: Local,
-    target: Local,
-    tangent: Tangent,
-    row: Vec<f64>,
-    /// The new point about the mean of the listed ones, in the coordinates of `source`.
-    offset: Vec<f64>,
-}
-
-impl Step {
-    /// Writes where the point goes, and returns the error.
-    fn take(&mut self, source: &Points, target: &Points, list: &[u32], place: &mut [f64]) -> f64 {
-        let members = || list.iter().map(|&j| j as usize);
-        if let Some(same) = members().find(|&j| self.coincides(source, j)) {
-            target.copy_row(same, place);
-            return 0.0;
-        }
-        let d = source.dim().min(target.dim());
-        self.source.load_reduced(source, members(), d);
-        self.target.load(target, members(), target.dim());
-        self.tangent.fit(&self.source, self.source.dim, d);
-        self.find_offset(source, list[0] as usize);
+    let data = Data { source, target, new, lists, k };
+    place_each(&data, "extend", monitor, |step: &mut Step<Tangent>, list, place| {
+        let (members, d) = (|| list.iter().map(|&j| j as usize), source.dim().min(target.dim()));
+        step.source.load_reduced(source, members(), d);
+        step.target.load(target, members(), target.dim());
+        step.map.fit(&step.source, step.source.dim, d);
+        step.find_offset(source, list);
         // The mean of the images, by way of the first of them.
         target.copy_row(list[0] as usize, place);
-        (0..target.dim()).for_each(|b| place[b] -= self.target.x[b * self.target.padded]);
-        for j in 0..d {
-            self.add(j, place);
-        }
-        let left = &self.target.x;
+        (0..target.dim()).for_each(|b| place[b] -= step.target.x[b * step.target.padded]);
+        (0..d).for_each(|j| step.add(j, place));
+        let left = &step.target.x;
         (dot(left, left) / list.len() as f64).sqrt()
-    }
+    })
+}
 
-    fn coincides(&mut self, source: &Points, j: usize) -> bool {
-        let row = first(&mut self.row, source.dim());
-        source.copy_row(j, row);
-        row.iter().eq(&self.point[..source.dim()])
-    }
-
-    /// Differences from the first listed point, whose own offset from the mean is known.
-    fn find_offset(&mut self, source: &Points, nearest: usize) {
-        let (row, local) = (first(&mut self.row, source.dim()), &self.source);
-        source.copy_row(nearest, row);
-        row.iter_mut().zip(&self.point).for_each(|(r, p)| *r = p - *r);
-        let offset = first(&mut self.offset, local.dim);
-        local.narrow(row, offset);
-        (0..local.dim).for_each(|a| offset[a] += local.x[a * local.padded]);
-    }
-
+impl Step<Tangent> {
     /// Adds what direction `j` of the chart says of the place, and takes it off the images. Directions are orthogonal.
     fn add(&mut self, j: usize, place: &mut [f64]) {
         let (q, padded) = (self.source.dim, self.source.padded);
-        let theta = column(&self.tangent.chart, padded, j);
+        let theta = column(&self.map.chart, padded, j);
         let length2 = dot(theta, theta);
-        if length2 <= THIN * THIN * self.tangent.spectrum[0] || length2 == 0.0 {
+        if length2 <= THIN * THIN * self.map.spectrum[0] || length2 == 0.0 {
             return;
         }
-        let along = dot(column(&self.tangent.basis, q, j), &self.offset[..q]) / length2;
+        let along = dot(column(&self.map.basis, q, j), &self.offset[..q]) / length2;
         for (b, place) in place.iter_mut().enumerate() {
             let images = &mut self.target.x[b * padded..][..padded];
             let product = dot(theta, images);

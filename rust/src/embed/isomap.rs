@@ -1,47 +1,33 @@
-//! Isomap's distances (Tenenbaum, de Silva & Langford 2000; Aamari, "Isomap", steps 1 and 2), as classical scaling asks
-//! for them: products with their squares, or those from landmarks alone (de Silva & Tenenbaum 2004).
+//! Isomap's distances (Tenenbaum, de Silva & Langford 2000): products with their squares, or those from landmarks alone
+//! (de Silva & Tenenbaum 2004).
 //!
-//! Distances are kept in single precision, in units of the longest edge. Rounding changes each by a share of 3e-8 at
-//! random, and what scaling makes of all of them by less: it is the memory that limits n. Those shorter than 1e-38 of
-//! the longest edge become 0. What is computed from them is in double precision.
+//! Distances are stored in single precision, in units of the longest edge, because memory limits n. Rounding changes
+//! each by a share of 3e-8; all computations are in double precision.
 //!
-//! Conformal Isomap (de Silva & Tenenbaum 2003) divides every edge by sqrt(M(i) M(j)), M(i) being the mean distance from
-//! i to its neighbours: what is dense is spread, what is sparse is drawn together.
+//! Conformal Isomap (de Silva & Tenenbaum 2003) divides every edge by sqrt(M(i) M(j)), where M(i) is the mean distance
+//! from i to its neighbors.
 //!
-//! Cost: O(n (k + log n)) for each source, O(n^2) for each product. Memory: 2 n^2 bytes for all distances, 4 n for each
-//! landmark.
+//! Cost: O(n (k + log n)) per source, O(n^2) per product. Memory: 2 n^2 bytes for all distances, 4 n per landmark.
 
 use rayon::prelude::*;
 
-use crate::charts::check_lengths;
+use super::{check_indices, check_len, fold_distances};
 use crate::error::{Error, Result};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::{Lengths, Tree, distance, from_each, into_rows};
-use crate::parallel::{map_blocks, map_points};
+use crate::parallel::map_blocks;
 use crate::points::Points;
 
 const PATHS: &str = "paths";
 const SCALING: &str = "scaling";
 
-/// Sums run in so many parts side by side.
-const LANES: usize = 8;
+const LANES: usize = 8; // Sums run in so many parts side by side.
 
-/// M(i): how far the neighbours of each point are on average.
-///
-/// Where they all coincide with it, the least mean above 0 stands for it: an edge to a copy has no length anyway.
-pub fn spread(x: &Points, neighborhoods: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
-    check_lengths(x, "X", neighborhoods)?;
-    let state = || (vec![0.0; x.dim()], vec![0.0; x.dim()]);
-    let mut means = map_points(x.len(), PATHS, &Silent(monitor), state, |(from, to), i| {
-        x.copy_row(i, from);
-        let beside = neighborhoods.of(i);
-        let far = |&j: &u32| {
-            x.copy_row(j as usize, to);
-            distance(from, to)
-        };
-        beside.iter().map(far).sum::<f64>() / beside.len().max(1) as f64
-    })?;
+/// M(i), the mean distance of each point to its neighbors; where it is 0, the least mean above 0.
+pub fn spread(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let mut means = fold_distances(x, graph, PATHS, monitor, |sum, distance| sum + distance)?;
+    means.iter_mut().enumerate().for_each(|(i, mean)| *mean /= graph.of(i).len().max(1) as f64);
     let least = means.iter().copied().filter(|&mean| mean > 0.0).fold(f64::INFINITY, f64::min);
     let instead = if least.is_finite() { least } else { 1.0 };
     means.iter_mut().filter(|mean| **mean == 0.0).for_each(|mean| *mean = instead);
@@ -55,7 +41,7 @@ pub fn unit(graph: &Lengths) -> f64 {
 
 /// The distances from each of `sources` to all points, row after row; infinite where no path leads.
 pub fn distances_from(graph: &Lengths, sources: &[u32], monitor: &dyn Monitor) -> Result<Vec<f32>> {
-    check_sources(sources, graph.len())?;
+    check_indices(sources, 1, graph.len())?;
     let bytes = sources.len().saturating_mul(graph.len()).saturating_mul(size_of::<f32>());
     let mut rows: Vec<f32> = Vec::new();
     rows.try_reserve_exact(sources.len() * graph.len()).map_err(|_| Error::OutOfMemory { bytes })?;
@@ -66,13 +52,6 @@ pub fn distances_from(graph: &Lengths, sources: &[u32], monitor: &dyn Monitor) -
     Ok(rows)
 }
 
-fn check_sources(sources: &[u32], n: usize) -> Result<()> {
-    match sources.iter().position(|&i| i as usize >= n) {
-        Some(point) => Err(Error::NeighborOutOfRange { point, neighbor: sources[point] as usize, n }),
-        None => Ok(()),
-    }
-}
-
 /// The distances from new points to all, row after row: each is joined to `k` points, so far from it as `lengths` says.
 pub fn distances_to_new(
     graph: &Lengths,
@@ -81,17 +60,12 @@ pub fn distances_to_new(
     k: usize,
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
-    if lists.len() != lengths.len() {
-        let (left, left_len, right, right_len) = ("lists", lists.len(), "lengths", lengths.len());
-        return Err(Error::LengthMismatch { left, left_len, right, right_len });
-    }
+    check_len("lists", lists.len(), "lengths", lengths.len())?;
     if k == 0 {
         return Err(Error::NoNeighbors);
     }
     let n = graph.len();
-    if let Some(at) = lists.iter().position(|&j| j as usize >= n) {
-        return Err(Error::NeighborOutOfRange { point: at / k, neighbor: lists[at] as usize, n });
-    }
+    check_indices(lists, k, n)?;
     let mut rows = vec![0.0; lists.len() / k * n];
     let unit = unit(graph);
     let grow = |tree: &mut Tree, new: usize| {
@@ -113,21 +87,14 @@ pub struct Triangle {
 impl Triangle {
     /// Between `members`, which are in rising order.
     pub fn new(graph: &Lengths, members: &[u32], monitor: &dyn Monitor) -> Result<Self> {
-        check_sources(members, graph.len())?;
+        check_indices(members, 1, graph.len())?;
         let (unit, places) = (unit(graph), graph.places());
-        let rows = from_each(
-            graph,
-            members,
-            PATHS,
-            monitor,
-            || (),
-            |(), tree| {
-                let source = graph.points()[tree.order()[0] as usize];
-                let before = members.iter().take_while(|&&member| member < source);
-                let to = |&member: &u32| (tree.distances()[places[member as usize] as usize] / unit) as f32;
-                before.map(to).collect::<Vec<f32>>()
-            },
-        )?;
+        let rows = from_each(graph, members, PATHS, monitor, <()>::default, |(), tree| {
+            let source = graph.points()[tree.order()[0] as usize];
+            let before = members.iter().take_while(|&&member| member < source);
+            let to = |&member: &u32| (tree.distances()[places[member as usize] as usize] / unit) as f32;
+            before.map(to).collect::<Vec<f32>>()
+        })?;
         Ok(Triangle { rows })
     }
 
@@ -137,15 +104,9 @@ impl Triangle {
         self.rows.len()
     }
 
-    /// sum over j of D(i, j)^2 v(j), for every i.
-    ///
-    /// A block of results reads its own rows and, of those after it, the stretch below itself: every distance is read
-    /// twice, and nothing is added up across threads.
+    /// sum over j of D(i, j)^2 v(j), for every i. Every distance is read twice, and nothing is added up across threads.
     pub fn squares_times(&self, v: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
-        if v.len() != self.len() {
-            let (left_len, right_len) = (v.len(), self.len());
-            return Err(Error::LengthMismatch { left: "v", left_len, right: "the distances", right_len });
-        }
+        check_len("v", v.len(), "the distances", self.len())?;
         let parts = map_blocks(self.len(), SCALING, &Silent(monitor), |block| {
             let mut sums: Vec<f64> = self.rows[block.clone()].iter().map(|row| squares_dot(row, v)).collect();
             for (row, &v) in self.rows.iter().zip(v).skip(block.start + 1) {
@@ -171,10 +132,7 @@ impl Triangle {
 
     /// Over all pairs: how many, and the sums of D, of |y_i - y_j|, of their squares, of their products and of D^4.
     pub fn moments(&self, y: &Points, monitor: &dyn Monitor) -> Result<[f64; 7]> {
-        if y.len() != self.len() {
-            let (left_len, right_len) = (y.len(), self.len());
-            return Err(Error::LengthMismatch { left: "Y", left_len, right: "the distances", right_len });
-        }
+        check_len("Y", y.len(), "the distances", self.len())?;
         let parts = map_blocks(self.len(), SCALING, &Silent(monitor), |block| {
             let (mut here, mut there) = (vec![0.0; y.dim()], vec![0.0; y.dim()]);
             let mut sums = [0.0; 7];

@@ -1,40 +1,23 @@
-//! Components side by side: what has no neighbours in common has no place relative to each other either.
+//! Layout of components side by side: no edge determines their places relative to each other.
 //!
 //! Cost: O(n d^2), and sorting the components.
 
-use crate::error::{Error, Result};
+use super::{check_len, members};
+use crate::error::Result;
 use crate::linalg::symmetric_eigen;
 
-/// The gap between components, as a share of the largest one's longest side.
-const GAP: f64 = 0.05;
+const GAP: f64 = 0.05; // The gap between components, as a share of the largest one's longest side.
 
-/// Centres every component, turns it to its principal axes, longest first, and sets them beside each other in rows
-/// without overlap, largest first. `embedding` holds `d` coordinates a point, `labels` the component of each point.
-///
-/// One component stays about the origin.
+/// Centers every component, rotates it to its principal axes, longest first, and packs several in rows, largest first.
+/// `embedding` holds `d` coordinates per point, `labels` the component of each point.
 pub fn lay_out(embedding: &mut [f64], d: usize, labels: &[u32]) -> Result<()> {
-    if d == 0 || embedding.len() != labels.len() * d {
-        let (left, right) = ("the embedding", "the labels, times its dimension,");
-        return Err(Error::LengthMismatch {
-            left,
-            left_len: embedding.len(),
-            right,
-            right_len: labels.len() * d,
-        });
-    }
-    let pieces: Vec<Piece> =
-        members(labels).into_iter().map(|members| Piece::straighten(embedding, d, members)).collect();
+    check_len("the embedding", embedding.len(), "the labels, times its dimension,", labels.len() * d)?;
+    let components = members(labels).into_iter().filter(|members| !members.is_empty() && d > 0);
+    let pieces: Vec<Piece> = components.map(|members| Piece::straighten(embedding, d, members)).collect();
     if pieces.len() > 1 {
         pack(embedding, d, &pieces);
     }
     Ok(())
-}
-
-fn members(labels: &[u32]) -> Vec<Vec<u32>> {
-    let mut members = vec![Vec::new(); labels.iter().max().map_or(0, |&last| last as usize + 1)];
-    labels.iter().enumerate().for_each(|(i, &label)| members[label as usize].push(i as u32));
-    members.retain(|m| !m.is_empty());
-    members
 }
 
 /// A component about its mean, along its axes.

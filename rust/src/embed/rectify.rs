@@ -1,14 +1,13 @@
-//! The one linear map that makes an embedding as isometric as a linear map can: the least R_N (Goldberg & Ritov, eq. 4)
-//! of Y B over all d x d matrices B. It undoes what normalised outputs did to the axes, and leaves a collapse collapsed.
+//! The linear map that makes an embedding as isometric as a linear map can: the least R_N (Goldberg & Ritov, eq. 4) of
+//! Y B over all d x d matrices B. It undoes the scaling of axes by normalized outputs, but no collapse.
 //!
-//! With S_i = Y_i'HY_i and M_i = X_i'HY_i, both over |H X_i|^2, n R_N is the sum of 1 + tr(B'S_i B) - 2 |M_i B|, where
-//! |.| adds up singular values. As a function of C = BB' the last term is the fidelity of C and M_i'M_i, which is
-//! concave, and the others are affine: the problem is convex, there is one minimum and no other. (It is a barycenter of
-//! the M_i'M_i in the metric of Bures and Wasserstein.) Best frames and best B in turn lead there: where sum of S_i = I,
-//! the best B for the frames O_i is the sum of M_i'O_i. Of M_i = A_i P_i only the polar factor P_i is kept.
+//! With S_i = Y_i'HY_i and M_i = X_i'HY_i, both over |H X_i|^2, n R_N is the sum of 1 + tr(B'S_i B) - 2 |M_i B|, with
+//! |.| the sum of singular values. As a function of C = BB' this is convex, so there is one minimum. (It is a
+//! barycenter of the M_i'M_i in the metric of Bures and Wasserstein.) Best frames and best B in turn lead there: where
+//! sum of S_i = I, the best B for the frames O_i is the sum of M_i'O_i. Only the polar factor P_i of M_i = A_i P_i is
+//! stored.
 //!
-//! Cost: O(n k q d), then O(n d^3) for each step; some ten steps for embeddings that are affine images of the truth.
-//! Memory: d^2 numbers a point.
+//! Cost: O(n k q d), then O(n d^3) for each of about ten steps. Memory: d^2 numbers per point.
 
 use crate::charts::{Alignment, Local, check_components, check_lengths, members};
 use crate::error::Result;
@@ -20,16 +19,13 @@ use crate::points::Points;
 
 const STAGE: &str = "rectify";
 
-/// Steps after which the search ends.
-const STEPS: usize = 1000;
-
-/// It ends as soon as a step changes the map by less than this share.
-const SETTLED: f64 = 1e-12;
+const STEPS: usize = 1000; // Maximum number of steps of the search.
+const SETTLED: f64 = 1e-12; // It ends as soon as a step changes the map by less than this share.
 
 /// Directions in which the embedding has less than this share of its largest squared extent are none.
 const FLAT: f64 = 1e-28;
 
-/// A neighbourhood smaller than this share of the largest is a single spot, which any map shows as it is.
+/// A neighborhood smaller than this share of the largest is a single spot, which any map shows as it is.
 const SPOT: f64 = 1e-100;
 
 /// The best linear map.
@@ -55,21 +51,16 @@ pub struct Rectified {
 /// assert!((matrix[0] - 2.0).abs() < 1e-9 && (matrix[3] - 0.1).abs() < 1e-9 && matrix[1].abs() < 1e-9);
 /// # Ok::<(), unbend::Error>(())
 /// ```
-pub fn rectify(
-    x: &Points,
-    y: &Points,
-    neighborhoods: &Neighborhoods,
-    monitor: &dyn Monitor,
-) -> Result<Rectified> {
+pub fn rectify(x: &Points, y: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Rectified> {
     check_components(y.dim(), x.dim())?;
-    check_lengths(x, "X", neighborhoods)?;
-    check_lengths(y, "Y", neighborhoods)?;
+    check_lengths(x, "X", graph)?;
+    check_lengths(y, "Y", graph)?;
     let d = y.dim();
-    let units = [largest(x, neighborhoods, monitor)?, largest(y, neighborhoods, monitor)?];
+    let units = [largest(x, graph, monitor)?, largest(y, graph, monitor)?];
     if units.contains(&0.0) {
         return Ok(Rectified { matrix: vec![0.0; d * d], steps: 0 });
     }
-    let factors = factors(x, y, units, neighborhoods, monitor)?;
+    let factors = factors(x, y, units, graph, monitor)?;
     let total = sum(&factors, d, monitor, |factors, total| add(&factors[d * d..], total))?;
     let white = whitening(total, d);
     let (map, steps) = search(&factors, &white, d, monitor)?;
@@ -78,29 +69,28 @@ pub fn rectify(
     Ok(Rectified { matrix, steps })
 }
 
-/// The largest |H X_i|.
-fn largest(points: &Points, neighborhoods: &Neighborhoods, monitor: &dyn Monitor) -> Result<f64> {
+fn largest(points: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<f64> {
     let norms2 = map_points(points.len(), STAGE, monitor, Local::default, |local, i| {
-        local.load(points, members(neighborhoods, i, true), points.dim());
+        local.load(points, members(graph, i, true), points.dim());
         local.norm2
     })?;
     Ok(norms2.into_iter().fold(0.0, f64::max).sqrt())
 }
 
-/// For each neighbourhood P_i, then S_i, in units of the largest ones; zeros where the data coincide.
+/// For each neighborhood P_i, then S_i, in units of the largest ones; zeros where the data coincide.
 fn factors(
     x: &Points,
     y: &Points,
     [unit_x, unit_y]: [f64; 2],
-    neighborhoods: &Neighborhoods,
+    graph: &Neighborhoods,
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
     let d = y.dim();
     let mut all = vec![0.0; x.len() * 2 * d * d];
     let state = || (Local::default(), Local::default(), Alignment::default());
     fill_rows(&mut all, 2 * d * d, STAGE, monitor, state, |(left, right, alignment), i, row| {
-        left.load_reduced(x, members(neighborhoods, i, true), d);
-        right.load(y, members(neighborhoods, i, true), d);
+        left.load_reduced(x, members(graph, i, true), d);
+        right.load(y, members(graph, i, true), d);
         let size = left.norm2.sqrt() / unit_x;
         if size <= SPOT {
             return;
@@ -128,7 +118,7 @@ fn add(term: &[f64], total: &mut [f64]) {
     total.iter_mut().zip(term).for_each(|(t, v)| *t += v);
 }
 
-/// The sum over all neighbourhoods of what `term` adds to a d x d matrix.
+/// The sum over all neighborhoods of what `term` adds to a d x d matrix.
 fn sum(
     factors: &[f64],
     d: usize,
@@ -159,7 +149,7 @@ fn whitening(mut s: Vec<f64>, d: usize) -> Vec<f64> {
 
 /// Best frames and best map in turn, in the coordinates in which sum of S_i = I.
 fn search(factors: &[f64], white: &[f64], d: usize, monitor: &dyn Monitor) -> Result<(Vec<f64>, usize)> {
-    let mut map = identity(d);
+    let mut map: Vec<f64> = (0..d * d).map(|at| f64::from(at % (d + 1) == 0)).collect();
     for step in 1..=STEPS {
         let target = multiply(white, &map, d);
         let turned = sum(factors, d, monitor, |factors, total| pull(&factors[..d * d], &target, d, total))?;
@@ -174,8 +164,8 @@ fn search(factors: &[f64], white: &[f64], d: usize, monitor: &dyn Monitor) -> Re
     Ok((map, STEPS))
 }
 
-/// Adds P'O to `total`, O being the best frame for the map `target`: the orthogonal factor of P B. P is symmetric only
-/// up to rounding, which is large beside what a short axis of the embedding adds.
+/// Adds P'O to `total` for the best frame O of the map `target`, the orthogonal factor of P B. (P is not quite
+/// symmetric.)
 fn pull(p: &[f64], target: &[f64], d: usize, total: &mut [f64]) {
     let mut image = multiply(p, target, d);
     let (mut frame, mut scratch) = (vec![0.0; d * d], vec![]);
@@ -192,11 +182,6 @@ fn unturned(b: &[f64], d: usize) -> Vec<f64> {
     (0..d * d).map(|at| (turned[at] + turned[at % d * d + at / d]) / 2.0).collect()
 }
 
-fn identity(d: usize) -> Vec<f64> {
-    (0..d * d).map(|at| f64::from(at % (d + 1) == 0)).collect()
-}
-
-/// a b, all d x d.
 fn multiply(a: &[f64], b: &[f64], d: usize) -> Vec<f64> {
     let mut out = vec![0.0; d * d];
     for (out, b) in out.chunks_exact_mut(d).zip(b.chunks_exact(d)) {

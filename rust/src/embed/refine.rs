@@ -1,29 +1,26 @@
 //! Refinement of any embedding (Goldberg & Ritov, section 4.4): frames from the embedding, then the embedding from the
 //! frames.
 //!
-//! What is here are the two halves: the frames A_i with the right-hand side of eq. 11, and the product with its matrix,
-//! sum of w_i H_i. Whoever solves the system decides how exactly: from the present embedding every step of conjugate
-//! gradients lowers R(Y | A), and new frames lower it again. Cost of each: O(n k q d) and O(n k d).
+//! This module has the frames A_i with the right-hand side of eq. 11, and the product with its matrix, sum of w_i H_i.
+//! The caller solves the system: from the present embedding, every step of conjugate gradients lowers R(Y | A), and new
+//! frames lower it again. Cost: O(n k q d) for frames, O(n k d) for the product.
 
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
-use super::Multigrid;
+use super::{Multigrid, check_len};
 use crate::charts::{Local, across, check_components, check_lengths, members, residual};
 use crate::error::{Error, Result};
 use crate::linalg::{combine, first, polars};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::parallel::{fill_rows, map_points};
 use crate::points::Points;
 
 const STAGE: &str = "frames";
 
-/// Neighbourhoods handled at once.
-pub(super) const CHUNK: usize = 512;
-
-/// Neighbourhoods of which frames are found at the same time.
-const TOGETHER: usize = 8;
+pub(super) const CHUNK: usize = 512; // Neighbourhoods handled at once.
+const TOGETHER: usize = 8; // Neighbourhoods of which frames are found at the same time.
 
 /// Below this a squared size is as good as none: sums of reciprocals could overflow.
 const VANISHING: f64 = 1e-290;
@@ -65,7 +62,7 @@ struct Shapes {
 #[derive(Debug, Clone)]
 pub struct Frames {
     /// sum of w_i H_i X A_i, point after point.
-    pub sides: Vec<f64>,
+    pub right_hand_side: Vec<f64>,
     /// Mean of w_i G(X_i, Y_i).
     pub objective: f64,
 }
@@ -74,20 +71,20 @@ impl Refiner {
     /// Cost: O(n k q), for wide data that of all charts.
     pub fn new(
         x: &Points,
-        neighborhoods: &Neighborhoods,
+        graph: &Neighborhoods,
         n_components: usize,
         objective: Objective,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         check_components(n_components, x.dim())?;
-        check_lengths(x, "X", neighborhoods)?;
-        let shapes = match x.dim() > neighborhoods.largest() + 1 {
-            true => Some(Shapes::of(x, neighborhoods, n_components, monitor)?),
+        check_lengths(x, "X", graph)?;
+        let shapes = match x.dim() > graph.largest() + 1 {
+            true => Some(Shapes::of(x, graph, n_components, monitor)?),
             false => None,
         };
-        let (reversed, places) = reversed_places(neighborhoods)?;
+        let (reversed, places) = reversed_places(graph)?;
         let mut refiner = Refiner { n_components, weights: vec![], reversed, places, held: vec![], shapes };
-        refiner.weights = refiner.weigh(x, neighborhoods, objective, monitor)?;
+        refiner.weights = refiner.weigh(x, graph, objective, monitor)?;
         refiner.held = (0..x.len())
             .into_par_iter()
             .map(|p| {
@@ -101,7 +98,7 @@ impl Refiner {
     fn weigh(
         &self,
         x: &Points,
-        neighborhoods: &Neighborhoods,
+        graph: &Neighborhoods,
         objective: Objective,
         monitor: &dyn Monitor,
     ) -> Result<Vec<f64>> {
@@ -109,7 +106,7 @@ impl Refiner {
             return Ok(vec![1.0; x.len()]);
         }
         let norms2 = map_points(x.len(), STAGE, monitor, Local::default, |local, i| {
-            self.load(x, neighborhoods, i, local);
+            self.load(x, graph, i, local);
             local.norm2
         })?;
         // A neighbourhood that coincides has no size to divide by: it weighs as much as the usual one.
@@ -119,11 +116,11 @@ impl Refiner {
     }
 
     #[inline(always)]
-    fn load(&self, x: &Points, neighborhoods: &Neighborhoods, i: usize, local: &mut Local) {
+    fn load(&self, x: &Points, graph: &Neighborhoods, i: usize, local: &mut Local) {
         match (&self.shapes, x.dim()) {
-            (Some(shapes), _) => shapes.read(i, neighborhoods.of(i).len() + 1, local),
-            (None, 3) => local.load(x, members(neighborhoods, i, true), 3),
-            (None, q) => local.load(x, members(neighborhoods, i, true), q),
+            (Some(shapes), _) => shapes.read(i, graph.of(i).len() + 1, local),
+            (None, 3) => local.load(x, members(graph, i, true), 3),
+            (None, q) => local.load(x, members(graph, i, true), q),
         }
     }
 
@@ -133,8 +130,8 @@ impl Refiner {
     }
 
     /// The diagonal of sum w_i H_i.
-    pub fn diagonal(&self, neighborhoods: &Neighborhoods) -> Vec<f64> {
-        let share = |i: usize| self.weights[i] / (neighborhoods.of(i).len() + 1) as f64;
+    pub fn diagonal(&self, graph: &Neighborhoods) -> Vec<f64> {
+        let share = |i: usize| self.weights[i] / (graph.of(i).len() + 1) as f64;
         (0..self.held.len())
             .into_par_iter()
             .map(|p| {
@@ -144,9 +141,9 @@ impl Refiner {
     }
 
     /// An approximate inverse of sum w_i H_i.
-    pub fn multigrid(&self, neighborhoods: &Neighborhoods, monitor: &dyn Monitor) -> Result<Multigrid> {
-        self.check_graph(neighborhoods)?;
-        Multigrid::with_reversed(neighborhoods, &self.reversed, &self.weights, monitor)
+    pub fn multigrid(&self, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Multigrid> {
+        self.check_graph(graph)?;
+        Multigrid::with_reversed(graph, &self.reversed, &self.weights, monitor)
     }
 
     /// The best frames of embedding `y`, put together.
@@ -154,67 +151,59 @@ impl Refiner {
         &self,
         x: &Points,
         y: &Points,
-        neighborhoods: &Neighborhoods,
+        graph: &Neighborhoods,
         monitor: &dyn Monitor,
     ) -> Result<Frames> {
         let (n, d) = (x.len(), self.n_components);
-        self.check_graph(neighborhoods)?;
-        check_lengths(x, "X", neighborhoods)?;
-        check_lengths(y, "Y", neighborhoods)?;
-        if y.dim() != d {
-            let (left, right) = ("Y", "the embedding that is refined");
-            return Err(Error::DimensionMismatch { left, left_dim: y.dim(), right, right_dim: d });
-        }
-        let (mut targets, arch) = (vec![0.0; (neighborhoods.indices().len() + n) * d], Arch::new());
-        let chunks = split(&mut targets, neighborhoods, d);
+        self.check_graph(graph)?;
+        check_lengths(x, "X", graph)?;
+        check_lengths(y, "Y", graph)?;
+        self.check_dim("Y", y.dim())?;
+        let (mut targets, arch) = (vec![0.0; (graph.indices().len() + n) * d], Arch::new());
+        let chunks = split(&mut targets, graph, d);
         let sums: Result<Vec<f64>> = chunks
             .into_par_iter()
             .enumerate()
             .map(|(c, chunk)| {
                 monitor.check()?;
-                Ok(arch.dispatch(LayOut { refiner: self, x, y, neighborhoods, start: c * CHUNK, out: chunk }))
+                Ok(arch.dispatch(LayOut { refiner: self, x, y, graph, start: c * CHUNK, out: chunk }))
             })
             .collect();
         let objective = sums?.iter().sum::<f64>() / n as f64;
         monitor.check()?;
-        Ok(Frames { sides: self.gather(&targets, neighborhoods), objective })
+        Ok(Frames { right_hand_side: self.gather(&targets, graph), objective })
     }
 
     /// Whether it can be the graph that `places` are about.
-    pub(super) fn check_graph(&self, neighborhoods: &Neighborhoods) -> Result<()> {
-        let (left, right) = ("the neighbourhood graph", "the graph that refinement knows");
-        let pairs =
-            [(neighborhoods.len(), self.held.len()), (neighborhoods.indices().len(), self.places.len())];
-        match pairs.into_iter().find(|(left_len, right_len)| left_len != right_len) {
-            Some((left_len, right_len)) => Err(Error::LengthMismatch { left, left_len, right, right_len }),
-            None => Ok(()),
-        }
+    pub(super) fn check_graph(&self, graph: &Neighborhoods) -> Result<()> {
+        let right = "the graph that refinement knows";
+        check_len("the neighborhood graph", graph.len(), right, self.held.len())?;
+        check_len("the neighborhood graph", graph.indices().len(), right, self.places.len())
     }
 
-    /// Whether tangents have the dimension of what is refined.
-    pub(super) fn check_components(&self, d: usize) -> Result<()> {
+    pub(super) fn check_dim(&self, left: &'static str, d: usize) -> Result<()> {
         if d == self.n_components {
             return Ok(());
         }
-        let (left, right) = ("the tangents", "the embedding that is refined");
+        let right = "the embedding that is refined";
         Err(Error::DimensionMismatch { left, left_dim: d, right, right_dim: self.n_components })
     }
 
     /// For every point the sum of its targets, in its own neighbourhood and in those that list it.
-    pub(super) fn gather(&self, targets: &[f64], neighborhoods: &Neighborhoods) -> Vec<f64> {
+    pub(super) fn gather(&self, targets: &[f64], graph: &Neighborhoods) -> Vec<f64> {
         let d = self.n_components;
-        let mut sides = vec![0.0; self.held.len() * d];
-        sides.par_chunks_mut(CHUNK * d).enumerate().for_each(|(c, chunk)| {
+        let mut right_hand_side = vec![0.0; self.held.len() * d];
+        right_hand_side.par_chunks_mut(CHUNK * d).enumerate().for_each(|(c, chunk)| {
             for (o, side) in chunk.chunks_exact_mut(d).enumerate() {
                 let p = c * CHUNK + o;
-                side.copy_from_slice(&targets[first_place(neighborhoods, p) * d..][..d]);
-                for &place in self.places_of(p) {
+                side.copy_from_slice(&targets[first_place(graph, p) * d..][..d]);
+                for &place in &self.places[self.reversed.start(p)..][..self.reversed.of(p).len()] {
                     let target = &targets[place as usize * d..][..d];
                     side.iter_mut().zip(target).for_each(|(s, t)| *s += t);
                 }
             }
         });
-        sides
+        right_hand_side
     }
 
     /// w_i for every neighbourhood.
@@ -222,48 +211,74 @@ impl Refiner {
         &self.weights
     }
 
-    fn places_of(&self, p: usize) -> &[u32] {
-        &self.places[self.reversed.start(p)..][..self.reversed.of(p).len()]
-    }
-
     /// (sum of w_i H_i) Y for `y` of any number of columns, point after point, written to `out`.
-    pub fn apply(&self, neighborhoods: &Neighborhoods, y: &[f64], out: &mut [f64]) -> Result<()> {
-        self.check_graph(neighborhoods)?;
+    pub fn apply(
+        &self,
+        graph: &Neighborhoods,
+        y: &[f64],
+        out: &mut [f64],
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        self.check_graph(graph)?;
         let n = self.held.len();
         let d = y.len() / n;
         if y.len() != n * d || out.len() != y.len() || d == 0 {
-            let (left, right) = ("Y", "the neighbourhood graph");
+            let (left, right) = ("Y", "the neighborhood graph");
             return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: n });
         }
         match d {
-            1 => self.apply_sized::<1>(neighborhoods, y, out),
-            2 => self.apply_sized::<2>(neighborhoods, y, out),
-            3 => self.apply_sized::<3>(neighborhoods, y, out),
-            4 => self.apply_sized::<4>(neighborhoods, y, out),
-            5 => self.apply_sized::<5>(neighborhoods, y, out),
-            6 => self.apply_sized::<6>(neighborhoods, y, out),
-            8 => self.apply_sized::<8>(neighborhoods, y, out),
-            10 => self.apply_sized::<10>(neighborhoods, y, out),
-            _ => self.apply_columns(neighborhoods, y, d, out),
+            1 => self.apply_sized::<1>(graph, y, out, monitor),
+            2 => self.apply_sized::<2>(graph, y, out, monitor),
+            3 => self.apply_sized::<3>(graph, y, out, monitor),
+            4 => self.apply_sized::<4>(graph, y, out, monitor),
+            5 => self.apply_sized::<5>(graph, y, out, monitor),
+            6 => self.apply_sized::<6>(graph, y, out, monitor),
+            8 => self.apply_sized::<8>(graph, y, out, monitor),
+            10 => self.apply_sized::<10>(graph, y, out, monitor),
+            _ => self.apply_columns(graph, y, d, out, monitor),
         }
+    }
+
+    /// `right_hand_side` - (sum of w_i H_i) Y, written to `out`.
+    pub fn residual(
+        &self,
+        graph: &Neighborhoods,
+        right_hand_side: &[f64],
+        y: &[f64],
+        out: &mut [f64],
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        check_len("the right-hand side", right_hand_side.len(), "Y", y.len())?;
+        self.apply(graph, y, out, monitor)?;
+        let rows = out.par_chunks_mut(CHUNK).zip(right_hand_side.par_chunks(CHUNK));
+        rows.for_each(|(out, b)| out.iter_mut().zip(b).for_each(|(out, b)| *out = b - *out));
         Ok(())
     }
 
-    fn apply_sized<const D: usize>(&self, neighborhoods: &Neighborhoods, y: &[f64], out: &mut [f64]) {
+    fn apply_sized<const D: usize>(
+        &self,
+        graph: &Neighborhoods,
+        y: &[f64],
+        out: &mut [f64],
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
         let (y, out) = (y.as_chunks::<D>().0, out.as_chunks_mut::<D>().0);
         let mut means = vec![[0.0; D]; y.len()];
-        means.par_chunks_mut(CHUNK).enumerate().for_each(|(c, chunk)| {
+        means.par_chunks_mut(CHUNK).enumerate().try_for_each(|(c, chunk)| {
+            monitor.check()?;
             for (o, mean) in chunk.iter_mut().enumerate() {
                 let i = c * CHUNK + o;
-                let neighbors = neighborhoods.of(i);
+                let neighbors = graph.of(i);
                 let mut sum = y[i];
                 for &p in neighbors {
                     (0..D).for_each(|b| sum[b] += y[p as usize][b]);
                 }
                 *mean = sum.map(|v| v * (self.weights[i] / (neighbors.len() + 1) as f64));
             }
-        });
-        out.par_chunks_mut(CHUNK).enumerate().for_each(|(c, chunk)| {
+            Ok(())
+        })?;
+        out.par_chunks_mut(CHUNK).enumerate().try_for_each(|(c, chunk)| {
+            monitor.check()?;
             for (o, row) in chunk.iter_mut().enumerate() {
                 let p = c * CHUNK + o;
                 let mut sum = means[p];
@@ -272,33 +287,81 @@ impl Refiner {
                 }
                 (0..D).for_each(|b| row[b] = self.held[p] * y[p][b] - sum[b]);
             }
-        });
+            Ok(())
+        })
     }
 
-    fn apply_columns(&self, neighborhoods: &Neighborhoods, y: &[f64], d: usize, out: &mut [f64]) {
+    fn apply_columns(
+        &self,
+        graph: &Neighborhoods,
+        y: &[f64],
+        d: usize,
+        out: &mut [f64],
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
         let add = |sum: &mut [f64], row: &[f64]| sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
         let mut means = vec![0.0; y.len()];
-        means.par_chunks_mut(d).enumerate().with_min_len(CHUNK).for_each(|(i, mean)| {
-            members(neighborhoods, i, true).for_each(|p| add(mean, &y[p * d..]));
-            let share = self.weights[i] / (neighborhoods.of(i).len() + 1) as f64;
+        fill_rows(&mut means, d, STAGE, &Silent(monitor), <()>::default, |(), i, mean| {
+            members(graph, i, true).for_each(|p| add(mean, &y[p * d..]));
+            let share = self.weights[i] / (graph.of(i).len() + 1) as f64;
             mean.iter_mut().for_each(|m| *m *= share);
-        });
-        out.par_chunks_mut(d).enumerate().with_min_len(CHUNK).for_each(|(p, row)| {
+        })?;
+        fill_rows(out, d, STAGE, &Silent(monitor), <()>::default, |(), p, row| {
             row.copy_from_slice(&means[p * d..][..d]);
             self.reversed.of(p).iter().for_each(|&i| add(row, &means[i as usize * d..]));
             row.iter_mut().zip(&y[p * d..]).for_each(|(sum, v)| *sum = self.held[p] * v - *sum);
-        });
+        })
     }
 }
 
 /// Rows that are summed side by side, so that it is done in vectors however few columns there are.
 const ABREAST: usize = 8;
 
+/// Takes the mean on every component of a graph out of vectors: what sum of w_i H_i maps to zero.
+#[derive(Debug)]
+pub struct Centering {
+    /// The component of every point, if there are several.
+    labels: Option<Vec<u32>>,
+    /// How many points each component has.
+    sizes: Vec<f64>,
+}
+
+impl Centering {
+    /// For components numbered from 0.
+    pub fn new(labels: Vec<u32>) -> Self {
+        let mut sizes = vec![0.0; labels.iter().max().map_or(0, |&last| last as usize + 1)];
+        labels.iter().for_each(|&label| sizes[label as usize] += 1.0);
+        Centering { labels: (sizes.len() > 1).then_some(labels), sizes }
+    }
+
+    /// Writes `y` of `d` columns, point after point, without the mean of each column on each component, to `out`.
+    pub fn apply(&self, y: &[f64], d: usize, out: &mut [f64]) -> Result<()> {
+        let n = self.sizes.iter().sum::<f64>() as usize;
+        check_len("the vector", y.len(), "the points, times d,", n * d)?;
+        check_len("the place of the result", out.len(), "the points, times d,", n * d)?;
+        let Some(labels) = &self.labels else {
+            centered(y, d, out);
+            return Ok(());
+        };
+        let mut means = vec![0.0; self.sizes.len() * d];
+        for (row, &label) in y.chunks_exact(d).zip(labels) {
+            means[label as usize * d..][..d].iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
+        }
+        for (mean, size) in means.chunks_exact_mut(d).zip(&self.sizes) {
+            mean.iter_mut().for_each(|mean| *mean /= size);
+        }
+        for ((out, row), &label) in out.chunks_exact_mut(d).zip(y.chunks_exact(d)).zip(labels) {
+            let mean = &means[label as usize * d..][..d];
+            out.iter_mut().zip(row).zip(mean).for_each(|((out, v), mean)| *out = v - mean);
+        }
+        Ok(())
+    }
+}
+
 /// `y` of `d` columns, point after point, less the mean of each, written to `out`.
-pub fn centred(y: &[f64], d: usize, out: &mut [f64]) -> Result<()> {
-    if out.len() != y.len() || d == 0 || !y.len().is_multiple_of(d) {
-        let (left, right) = ("Y", "its columns");
-        return Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len: d });
+fn centered(y: &[f64], d: usize, out: &mut [f64]) {
+    if y.is_empty() {
+        return;
     }
     let (width, stretch) = (ABREAST * d, CHUNK * ABREAST * d);
     let sums: Vec<Vec<f64>> = y.par_chunks(stretch).map(|chunk| summed(chunk, width)).collect();
@@ -313,7 +376,6 @@ pub fn centred(y: &[f64], d: usize, out: &mut [f64]) -> Result<()> {
             out.iter_mut().zip(y).zip(&means).for_each(|((out, v), mean)| *out = v - mean);
         }
     });
-    Ok(())
 }
 
 /// The sum of all stretches of `width` numbers, the last of which may be shorter.
@@ -330,7 +392,7 @@ struct LayOut<'a, 'x, 'y> {
     refiner: &'a Refiner,
     x: &'a Points<'x>,
     y: &'a Points<'y>,
-    neighborhoods: &'a Neighborhoods<'a>,
+    graph: &'a Neighborhoods<'a>,
     start: usize,
     out: &'a mut [f64],
 }
@@ -340,7 +402,7 @@ impl NullaryFnOnce for LayOut<'_, '_, '_> {
 
     #[inline(always)]
     fn call(self) -> f64 {
-        let LayOut { refiner, x, y, neighborhoods, start, mut out } = self;
+        let LayOut { refiner, x, y, graph, start, mut out } = self;
         let (d, end) = (refiner.n_components, x.len().min(start + CHUNK));
         let (mut pairs, mut workspace, mut objective) =
             (<[Pair; TOGETHER]>::default(), Workspace::default(), 0.0);
@@ -348,10 +410,10 @@ impl NullaryFnOnce for LayOut<'_, '_, '_> {
             let pairs = &mut pairs[..TOGETHER.min(end - start)];
             for (i, pair) in (start..).zip(&mut *pairs) {
                 pair.weight = refiner.weights[i];
-                refiner.load(x, neighborhoods, i, &mut pair.x);
+                refiner.load(x, graph, i, &mut pair.x);
                 match d {
-                    2 => pair.y.load(y, members(neighborhoods, i, true), 2),
-                    d => pair.y.load(y, members(neighborhoods, i, true), d),
+                    2 => pair.y.load(y, members(graph, i, true), 2),
+                    d => pair.y.load(y, members(graph, i, true), d),
                 }
             }
             for pairs in pairs.chunk_by(|one, two| one.x.dim == two.x.dim) {
@@ -422,12 +484,12 @@ fn usual(norms2: &[f64]) -> f64 {
 }
 
 impl Shapes {
-    fn of(x: &Points, neighborhoods: &Neighborhoods, d: usize, monitor: &dyn Monitor) -> Result<Self> {
-        let most = neighborhoods.largest() + 1;
+    fn of(x: &Points, graph: &Neighborhoods, d: usize, monitor: &dyn Monitor) -> Result<Self> {
+        let most = graph.largest() + 1;
         let width = 1 + most.max(d) * most.next_multiple_of(crate::charts::LANES);
         let mut flat = vec![0.0; x.len() * width];
         fill_rows(&mut flat, width, "frames, shapes", monitor, Local::default, |local, i, row| {
-            local.load_reduced(x, members(neighborhoods, i, true), d);
+            local.load_reduced(x, members(graph, i, true), d);
             row[0] = local.dim as f64;
             row[1..=local.dim * local.padded].copy_from_slice(&local.x[..local.dim * local.padded]);
         })?;
@@ -436,29 +498,29 @@ impl Shapes {
 
     fn read(&self, i: usize, size: usize, local: &mut Local) {
         let row = &self.flat[i * self.width..][..self.width];
-        local.copy_centred(&row[1..], size, row[0] as usize);
+        local.copy_centered(&row[1..], size, row[0] as usize);
     }
 }
 
 /// The place of point `i` in its own neighbourhood, in the list of all places.
 #[inline(always)]
-fn first_place(neighborhoods: &Neighborhoods, i: usize) -> usize {
-    neighborhoods.start(i) + i
+fn first_place(graph: &Neighborhoods, i: usize) -> usize {
+    graph.start(i) + i
 }
 
 /// The reversed graph, and the place of the point in each neighbourhood that lists it.
-fn reversed_places(neighborhoods: &Neighborhoods) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
-    let n = neighborhoods.len();
-    let total = neighborhoods.indices().len() + n;
+fn reversed_places(graph: &Neighborhoods) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
+    let n = graph.len();
+    let total = graph.indices().len() + n;
     if total > u32::MAX as usize {
         return Err(Error::TooManyPoints { n: total, limit: u32::MAX as usize });
     }
-    let reversed = neighborhoods.reversed();
+    let reversed = graph.reversed();
     let mut next: Vec<usize> = (0..n).map(|p| reversed.start(p)).collect();
-    let mut places = vec![0; neighborhoods.indices().len()];
+    let mut places = vec![0; graph.indices().len()];
     for i in 0..n {
-        let own = first_place(neighborhoods, i);
-        for (at, &p) in neighborhoods.of(i).iter().enumerate() {
+        let own = first_place(graph, i);
+        for (at, &p) in graph.of(i).iter().enumerate() {
             places[next[p as usize]] = (own + 1 + at) as u32;
             next[p as usize] += 1;
         }
@@ -467,14 +529,9 @@ fn reversed_places(neighborhoods: &Neighborhoods) -> Result<(Neighborhoods<'stat
 }
 
 /// The places of every `CHUNK` neighbourhoods, to be written by one thread each.
-pub(super) fn split<'t>(
-    mut targets: &'t mut [f64],
-    neighborhoods: &Neighborhoods,
-    d: usize,
-) -> Vec<&'t mut [f64]> {
-    let n = neighborhoods.len();
-    let end =
-        |i: usize| if i < n { first_place(neighborhoods, i) } else { neighborhoods.indices().len() + n };
+pub(super) fn split<'t>(mut targets: &'t mut [f64], graph: &Neighborhoods, d: usize) -> Vec<&'t mut [f64]> {
+    let n = graph.len();
+    let end = |i: usize| if i < n { first_place(graph, i) } else { graph.indices().len() + n };
     let mut chunks = Vec::with_capacity(n.div_ceil(CHUNK));
     for start in (0..n).step_by(CHUNK) {
         let chunk;

@@ -1,17 +1,9 @@
-//! Small positive definite systems.
+//! Cholesky's method for small positive definite systems.
 
-/// Overwrites `b` with the solution of A z = b for the symmetric positive definite n x n matrix `a`, of which the lower
-/// triangle is read and destroyed, row after row. False, and nothing solved, where a pivot is not positive.
+/// Solves A z = b for a symmetric positive definite n x n matrix `a` and overwrites `b` with z.
 ///
-/// Cost: O(n^3 / 3).
-///
-/// ```
-/// use unbend::linalg::solve_positive;
-/// let (mut a, mut b) = ([4.0, 0.0, 2.0, 3.0], [8.0, 8.0]); // [[4, 2], [2, 3]]
-/// assert!(solve_positive(&mut a, &mut b));
-/// assert!((b[0] - 1.0).abs() < 1e-12 && (b[1] - 2.0).abs() < 1e-12);
-/// assert!(!solve_positive(&mut [0.0], &mut [1.0]));
-/// ```
+/// Reads and destroys the lower triangle of `a`, row after row. Returns false, with `b` undefined, if a pivot is not
+/// positive. Cost: O(n^3 / 3).
 #[inline]
 pub fn solve_positive(a: &mut [f64], b: &mut [f64]) -> bool {
     let n = b.len();

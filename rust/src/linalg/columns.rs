@@ -1,7 +1,6 @@
 //! Vector loops over the columns of a matrix.
 //!
-//! Sums run in four lanes, so that they vectorise, and always in the same order. Columns of a length
-//! that is a multiple of four need no remainder.
+//! Sums run in four lanes, so that they vectorize, and always in the same order.
 
 const LANES: usize = 4;
 
@@ -11,7 +10,7 @@ pub fn column(matrix: &[f64], rows: usize, j: usize) -> &[f64] {
     &matrix[j * rows..(j + 1) * rows]
 }
 
-/// Sum of the products of two slices of one length.
+/// The dot product of two slices of the same length.
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
@@ -25,7 +24,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
-/// The same for long ones, in enough lanes that sums do not wait for each other.
+/// The dot product of two long slices, in more lanes than [`dot`].
 #[inline(always)]
 pub fn long_dot(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 16;
@@ -37,7 +36,7 @@ pub fn long_dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).fold(0.0, |sum, (x, y)| sum + x * y)
 }
 
-/// out <- sum over j < `count` of weight(j) times column j, for columns of a multiple of four entries.
+/// Writes the sum of `weight(j)` times column `j` over `j < count`. The number of rows must be a multiple of four.
 #[inline(always)]
 pub fn combine(columns: &[f64], count: usize, weight: impl Fn(usize) -> f64, out: &mut [f64]) {
     let rows = out.len();
@@ -54,7 +53,8 @@ pub fn combine(columns: &[f64], count: usize, weight: impl Fn(usize) -> f64, out
     }
 }
 
-/// |x - sum over j < `count` of weight(j) times column j|^2, for columns of a multiple of four entries.
+/// The squared distance of x from the sum of `weight(j)` times column `j` over `j < count`. The number of rows must be
+/// a multiple of four.
 #[inline(always)]
 pub fn distance2_to_combination(
     x: &[f64],

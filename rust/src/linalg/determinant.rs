@@ -1,14 +1,8 @@
-//! Whether a matrix reflects.
+//! The sign of a determinant: whether a matrix reflects.
 
-/// The sign of the determinant of the d x d `matrix`, which is destroyed; 0 where there is no inverse.
+/// The sign of the determinant of a d x d matrix, which is destroyed; 0 if the matrix is singular.
 ///
-/// By elimination with pivots. Cost: O(d^3).
-///
-/// ```
-/// use unbend::linalg::determinant_sign;
-/// assert_eq!(determinant_sign(&mut [0.0, 2.0, 3.0, 0.0], 2), -1.0);
-/// assert_eq!(determinant_sign(&mut [1.0, 2.0, 2.0, 4.0], 2), 0.0);
-/// ```
+/// Gaussian elimination with pivots. Cost: O(d^3).
 pub fn determinant_sign(matrix: &mut [f64], d: usize) -> f64 {
     let mut sign = 1.0;
     for j in 0..d {

@@ -4,19 +4,19 @@ use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::{first, jacobi_rotation, largest};
 
-/// Up to this size Jacobi's method is faster than reduction to a tridiagonal matrix.
+/// Up to this size, Jacobi's method is faster than reduction to a tridiagonal matrix.
 const SMALL: usize = 4;
 
-/// Sweeps after which Jacobi's method stops; it needs fewer than ten.
+/// Maximum number of sweeps of Jacobi's method. It needs fewer than ten.
 const SWEEPS: usize = 40;
 
-/// Squared share of the diagonal below which an off-diagonal entry is as good as zero.
+/// An off-diagonal entry is negligible if its square is below this share of the product of the diagonal entries.
 const NEGLIGIBLE: f64 = f64::EPSILON * f64::EPSILON;
 
-/// Overwrites the symmetric n x n `matrix` with its eigenvectors, one a column, and writes its
-/// eigenvalues to `values`, both from the largest eigenvalue down.
+/// Replaces a symmetric n x n matrix by its eigenvectors, one per column, and writes its eigenvalues to `values`, both
+/// in descending order.
 ///
-/// Cost: O(n^3). The entries must be finite.
+/// The entries must be finite. Cost: O(n^3).
 #[inline(always)]
 pub fn symmetric_eigen(matrix: &mut [f64], n: usize, values: &mut [f64], scratch: &mut Vec<f64>) {
     let scale = largest(matrix);

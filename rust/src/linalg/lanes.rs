@@ -1,18 +1,17 @@
-//! Eight numbers at once: the same arithmetic on eight neighbourhoods side by side.
+//! Eight numbers side by side, for the same arithmetic on eight neighborhoods at once.
 //!
-//! Eight, also where a vector holds four or two: chains of divisions and square roots wait for each other,
-//! and two chains in flight wait half as long.
+//! There are eight lanes even where a vector register holds four or two: chains of divisions and square roots overlap.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-/// How many numbers.
+/// Number of lanes.
 pub const WIDTH: usize = 8;
 
-/// Eight numbers; plain loops over them become vector instructions.
+/// Eight numbers. Plain loops over them compile to vector instructions.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Lanes(pub [f64; WIDTH]);
 
-/// An array entry by entry. Unlike `std::array::from_fn` it is always inlined, and so vectorised.
+/// Makes an array entry by entry. Unlike `std::array::from_fn` it is always inlined, and so vectorized.
 #[inline(always)]
 pub fn fill<T: Copy, const N: usize>(zero: T, entry: impl Fn(usize) -> T) -> [T; N] {
     let mut array = [zero; N];
@@ -32,32 +31,32 @@ impl Lanes {
         Lanes([value; WIDTH])
     }
 
-    /// Square roots.
+    /// Square roots, lane by lane.
     #[inline(always)]
     pub fn sqrt(self) -> Self {
         Lanes(fill(0.0, |l| self.0[l].sqrt()))
     }
 
-    /// Absolute values.
+    /// Absolute values, lane by lane.
     #[inline(always)]
     pub fn abs(self) -> Self {
         Lanes(fill(0.0, |l| self.0[l].abs()))
     }
 
-    /// `yes` where this is greater than `other`, else `no`.
+    /// `yes` in the lanes where `self` is greater than `other`, else `no`.
     #[inline(always)]
     pub fn greater(self, other: Self, yes: Self, no: Self) -> Self {
         Lanes(fill(0.0, |l| if self.0[l] > other.0[l] { yes.0[l] } else { no.0[l] }))
     }
 
-    /// The length of (self, other), without the guards of `hypot`.
+    /// The length of (self, other), lane by lane, without `hypot`'s guards against overflow.
     #[inline(always)]
     pub fn norm(self, other: Self) -> Self {
         (self * self + other * other).sqrt()
     }
 }
 
-/// Scalar products of two small vectors of lanes.
+/// The dot product of two small vectors, lane by lane.
 #[inline(always)]
 pub fn dot<const Q: usize>(a: &[Lanes; Q], b: &[Lanes; Q]) -> Lanes {
     let mut sum = a[0] * b[0];

@@ -1,40 +1,25 @@
-//! The orthogonal factor of a matrix: the heart of every Procrustes problem.
+//! The orthogonal factor of a matrix, which solves a Procrustes problem.
 
 use super::singular::orthogonalize;
 use super::{column, dot, first, largest, norm};
 
-/// Columns that have lost this share of their length to others are no direction of their own.
+/// A column that keeps at most this share of its length outside the span of the others adds no direction.
 const NEGLIGIBLE: f64 = 1e-15;
 
-/// Of the singular values of a matrix.
+/// The sum and the minimum of the singular values of a matrix.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Singular {
     /// Their sum.
     pub sum: f64,
-    /// The least.
+    /// The smallest one.
     pub least: f64,
 }
 
-impl Singular {
-    fn scaled(self, scale: f64) -> Self {
-        Singular { sum: scale * self.sum, least: scale * self.least }
-    }
-}
-
-/// Writes to `a` the q x d matrix with orthonormal columns that maximises trace(A'Z). The maximum is the sum of the
-/// singular values of Z, which is returned. `z` is destroyed; d <= q.
+/// Writes to `a` the q x d matrix with orthonormal columns that maximizes trace(A'Z), and returns the singular values
+/// of Z, whose sum is the maximum. Destroys `z`. Requires d <= q.
 ///
-/// A = U V' for Z = U L V'. Where Z has lower rank than d, A is one of the maximisers. One and two
-/// columns are closed forms. Cost: O(q d^2).
-///
-/// ```
-/// use unbend::linalg::orthogonal_factor;
-/// let mut z = vec![0.0, 2.0, 0.0, -3.0, 0.0, 0.0]; // columns (0, 2, 0) and (-3, 0, 0)
-/// let (mut a, mut scratch) = (vec![0.0; 6], vec![]);
-/// let values = orthogonal_factor(&mut z, 3, 2, &mut a, &mut scratch);
-/// assert!((values.sum - 5.0).abs() < 1e-15 && (values.least - 2.0).abs() < 1e-15);
-/// assert_eq!(a, [0.0, 1.0, 0.0, -1.0, 0.0, 0.0]);
-/// ```
+/// A = U V' for Z = U L V'. If the rank of Z is below d, A is one of several maximizers. One and two columns have
+/// closed forms. Cost: O(q d^2).
 #[inline(always)]
 pub fn orthogonal_factor(
     z: &mut [f64],
@@ -57,7 +42,7 @@ pub fn orthogonal_factor(
         2 => two_columns(z, q, a),
         _ => many_columns(z, q, d, a, scratch),
     };
-    values.scaled(scale)
+    Singular { sum: scale * values.sum, least: scale * values.least }
 }
 
 #[inline(always)]
@@ -149,7 +134,7 @@ pub fn complete(a: &mut [f64], q: usize, j: usize) {
 
 /// Takes the part along the unit vector `direction` out of `v`.
 #[inline(always)]
-fn remove(direction: &[f64], v: &mut [f64]) {
+pub fn remove(direction: &[f64], v: &mut [f64]) {
     let along = dot(direction, v);
     v.iter_mut().zip(direction).for_each(|(v, u)| *v -= along * u);
 }

@@ -1,4 +1,4 @@
-//! Orthogonal factors of matrices, several at once, when their singular values are not wanted one by one.
+//! Orthogonal factors of one or several matrices, where only the sum of the singular values is needed.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -8,41 +8,32 @@ use super::{first, largest, orthogonal_factor};
 /// Up to this size there are closed forms.
 const SMALL: usize = 2;
 
-/// Larger ones are left to rotations, too.
+/// Above this size, factors come from rotations.
 const LARGEST: usize = 64;
 
-/// A single matrix of fewer columns is left to rotations as well.
+/// Below this size, the factor of a single matrix comes from rotations.
 const ALONE: usize = 10;
 
-/// Steps after which the iteration is given up; it needs fewer than ten.
+/// Maximum number of Newton steps. The iteration needs fewer than ten.
 const STEPS: usize = 24;
 
-/// The last step moves entries by less than this: the next one would move them by the square.
+/// The iteration ends with a step that moves entries by less than this: the next would move them by its square.
 const NEAR: f64 = 1e-8;
 
-/// Pivots below this share of the largest entry tell of a matrix that has no inverse to speak of.
+/// A matrix counts as singular if a pivot is below this share of its largest entry.
 const SINGULAR: f64 = 1e-12;
 
 /// Columns that have lost this share of their length to those before may be no direction of their own.
 const DEPENDENT: f64 = 1e-12;
 
-/// Pivots stay on the diagonal unless another entry is so much larger: exchanges take longer than the digit they save.
+/// Rows are exchanged only for a pivot this many times larger than the diagonal one.
 const PREFERRED: f64 = 4.0;
 
-/// Writes to `a` the q x d matrix with orthonormal columns that maximises trace(A'Z), and returns that maximum, the sum
-/// of the singular values of Z. `z` is destroyed; d <= q.
+/// Writes to `a` the q x d matrix with orthonormal columns that maximizes trace(A'Z), and returns that maximum, the sum
+/// of the singular values of Z. Destroys `z`. Requires d <= q.
 ///
-/// Newton's iteration, X <- (c X + X^-T / c) / 2 with c such that both are of one size (Higham 1986), for the triangle
-/// of Z if it is tall. Where Z has lower rank than d, by its singular values. Cost: O(q d^2).
-///
-/// ```
-/// use unbend::linalg::polar;
-/// let z = [0.0, 2.0, 0.0, 0.0, -3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 5.0];
-/// let (mut a, mut scratch) = ([0.0; 16], vec![]);
-/// let sum = polar(&mut z.clone(), 4, 4, &mut a, &mut scratch);
-/// assert!((sum - 11.0).abs() < 1e-14);
-/// assert!((a[1] - 1.0).abs() < 1e-15 && (a[4] + 1.0).abs() < 1e-15);
-/// ```
+/// Newton's iteration, X <- (c X + X^-T / c) / 2 with c balancing the two terms (Higham 1986), applied to the
+/// triangular factor if Z is tall. If the rank of Z is below d, A comes from the singular vectors. Cost: O(q d^2).
 #[inline(always)]
 pub fn polar(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec<f64>) -> f64 {
     let mut sum = 0.0;
@@ -50,8 +41,10 @@ pub fn polar(z: &mut [f64], q: usize, d: usize, a: &mut [f64], scratch: &mut Vec
     sum
 }
 
-/// The same for as many matrices as there are `sums`, one after the other in `z` and `a`. As many as a vector has places
-/// take hardly longer than one; of two or more the bits of none depend on the others.
+/// [`polar`] for several matrices, one after the other in `z` and `a`; `sums` has one entry for each.
+///
+/// A vector register full of matrices takes hardly longer than one. With two or more, the result of one matrix does not
+/// depend on the others.
 #[inline(always)]
 pub fn polars(z: &mut [f64], q: usize, d: usize, a: &mut [f64], sums: &mut [f64], scratch: &mut Vec<f64>) {
     sums.fill(f64::NAN);

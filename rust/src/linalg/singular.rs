@@ -1,19 +1,16 @@
-//! Singular values by one-sided Jacobi rotations (Hestenes): simple, always convergent, and accurate
-//! to full relative precision for badly scaled columns.
+//! Singular values by one-sided Jacobi rotations (Hestenes), which are accurate for badly scaled columns.
 
 use super::{column, dot, jacobi_rotation, largest, norm, rotate, two_columns};
 
-/// Sweeps after which the rotations stop; they need fewer than ten.
+/// Maximum number of sweeps of the rotations. They need fewer than ten.
 const SWEEPS: usize = 40;
 
-/// Squared cosine of two columns that are as good as orthogonal; so are those whose squares underflow.
+/// Two columns count as orthogonal if their squared cosine is below this, or if their squares underflow.
 const NEGLIGIBLE: f64 = f64::EPSILON * f64::EPSILON;
 
-/// Makes the `columns` columns of `z` orthogonal by rotations, and applies the same to those of `v`,
-/// which may be empty.
+/// Makes the columns of `z` orthogonal by rotations, and applies the same to those of `v`, which may be empty.
 ///
-/// Afterwards the norms of the columns of z are its singular values, in no order. The entries of z
-/// must not exceed 1 by much: callers scale.
+/// Then the norms of the columns of z are its singular values, in no order. Entries of z must not exceed 1 by much.
 #[inline(always)]
 pub fn orthogonalize(z: &mut [f64], rows: usize, columns: usize, v: &mut [f64]) {
     let v_rows = v.len() / columns;
@@ -40,10 +37,10 @@ pub fn orthogonalize(z: &mut [f64], rows: usize, columns: usize, v: &mut [f64]) 
     }
 }
 
-/// The singular values of the rows x columns matrix `z`, in no order; `z` is destroyed.
+/// Writes the singular values of the rows x columns matrix `z`, in no order. Destroys `z`.
 ///
-/// Two by two is a closed form: s1 + s2 and s1 - s2 are the norms of the rotation-like and the
-/// reflection-like part, and s1 s2 = |det|.
+/// Two columns have a closed form: s1 + s2 and s1 - s2 are the norms of the rotation part and the reflection part, and
+/// s1 s2 = |det|.
 #[inline(always)]
 pub fn singular_values(z: &mut [f64], rows: usize, columns: usize, values: &mut [f64]) {
     let scale = largest(z);

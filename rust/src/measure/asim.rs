@@ -1,52 +1,50 @@
-//! The anisotropic scaling independent measure of Zhang, Ren & Zhang (NIEQA), section III: how far a neighbourhood of
-//! the embedding is from the data when it may be moved, turned, and scaled along each of its coordinates.
+//! The anisotropic scaling independent measure of Zhang, Ren & Zhang (NIEQA), section III: the distance of a
+//! neighborhood of the embedding from the data when it may be moved, rotated, and scaled along each coordinate.
 //!
-//! ASIM(X_i, Y_i) = min over P'P = I, diagonal D, t of |X_i - Y_i D P' - 1t'|^2 / |H X_i|^2 (eq. 5, 7). With D and t
-//! solved for, what remains is the maximum over P of sum_j (p_j . m_j)^2 (eq. 14), the m_j being the columns of
-//! M = X_i' H Y_i diag(|columns of H Y_i|)^-1. The paper climbs to it by gradient steps on the Stiefel manifold.
-//! Here M is reduced to its square R-factor first: the sum is convex in P, and a convex function on the contractions
-//! is largest at an orthogonal matrix, so nothing is gained outside the span of M. Two columns are then solved in
-//! closed form: turned by t, they give A + B cos 2t + C sin 2t, with the maximum A + sqrt(B^2 + C^2). More are turned
-//! pair by pair in sweeps, each pair by that form, from several fixed starts, for there are local maxima.
+//! ASIM(X_i, Y_i) = min over P'P = I, diagonal D, t of |X_i - Y_i D P' - 1t'|^2 / |H X_i|^2 (eq. 5, 7). With the best D
+//! and t, the maximum over P of sum_j (p_j . m_j)^2 remains (eq. 14), where the m_j are the columns of
+//! M = X_i' H Y_i diag(|columns of H Y_i|)^-1. The paper climbs by gradient steps on the Stiefel manifold. Here M is
+//! reduced to its square R-factor first, because the sum is convex in P and so gains nothing outside the span of M. Two
+//! columns, rotated by t, give A + B cos 2t + C sin 2t, with the maximum A + sqrt(B^2 + C^2). More columns are rotated
+//! pair by pair in sweeps, from several fixed starts, because there are local maxima.
 //!
-//! Which of two maxima is higher is known to about 1e-16 of |H X_i|^2; with more than two columns a value below that
-//! says no more than that it is below.
+//! With more than two columns, maxima that differ by less than about 1e-16 of |H X_i|^2 cannot be distinguished, and
+//! values below that have no digits.
 //!
-//! Cost: O(m q d) for each neighbourhood and, if d > 2, 8 climbs in sweeps of O(d^3). Memory: O(n).
+//! Cost: O(m q d) for each neighborhood and, if d > 2, 8 climbs in sweeps of O(d^3). Memory: O(n).
 
-use crate::charts::{Local, check_components, check_lengths, members};
-use crate::error::{Error, Result};
-use crate::linalg::{column, complete, distance2_to_combination, dot, orthogonal_factor};
+use crate::charts::{Local, check_lengths, members};
+use crate::error::Result;
+use crate::linalg::{column, complete, distance2_to_combination, dot, orthogonal_factor, remove};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
 use crate::points::Points;
 use crate::rng::{normal, stream};
 
-use super::procrustes::{COLLAPSED, check_centers};
+use super::procrustes::{COLLAPSED, check_centers, check_pair};
 
 const STAGE: &str = "asim";
 
-/// How many times the climb begins if there are more than two columns: where Gram-Schmidt leads, at the best rotation,
-/// and at fixed random frames.
+/// Number of starts of the climb with more than two columns.
 const STARTS: usize = 8;
 
-/// Sweeps after which a climb stops. Most need far fewer; near ridges it is slow.
+/// Maximum number of sweeps of a climb. Most need far fewer; near ridges it is slow.
 const SWEEPS: usize = 2000;
 
-/// A climb ends when a sweep gains less than this share of what is left.
+/// A climb ends if a sweep gains less than this share of the remaining error.
 const SETTLED: f64 = 1e-14;
 
-/// No gain is less than this.
+/// A sweep that gains less than this ends the climb.
 const NOTHING: f64 = 1e-32;
 
-/// Below this 1 - sum loses too many digits, and what is left of the points is summed instead.
+/// If 1 - sum is below this, it has lost too many digits, and residuals are summed instead.
 const CANCELS: f64 = 1e-4;
 
 /// A column that keeps less than this share of its length outside the span of those before adds no direction.
 const DEPENDENT: f64 = 1e-14;
 
-/// By what the squared error is divided.
+/// The divisor of the squared error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Normalization {
     /// |H X_i|^2, which does not depend on where the data lie.
@@ -56,14 +54,14 @@ pub enum Normalization {
     Paper,
 }
 
-/// What counts as a neighbourhood, which are measured, and in what unit.
+/// The neighborhoods to measure, and the divisor of the error.
 #[derive(Debug, Clone, Copy)]
 pub struct AsimParams<'a> {
-    /// Whether a point belongs to its own neighbourhood.
+    /// Whether a point belongs to its own neighborhood.
     pub include_self: bool,
-    /// By what the squared error is divided.
+    /// The divisor of the squared error.
     pub normalization: Normalization,
-    /// The points whose neighbourhoods are measured; all if `None`.
+    /// The points whose neighborhoods are measured; all points if `None`.
     pub centers: Option<&'a [u32]>,
 }
 
@@ -73,27 +71,16 @@ impl Default for AsimParams<'_> {
     }
 }
 
-/// ASIM of two sets of points, row for row: in [0, 1], 0 is perfect.
+/// ASIM of two sets of points, row by row; in [0, 1], 0 is perfect.
 ///
-/// Where all of `x` coincide it is 0 if all of `y` do, and infinite otherwise. Invariant under rotation, reflection
-/// and translation of `x`, scaling of all of it, and under translation and scaling of each coordinate of `y`.
-///
-/// ```
-/// use ndarray::array;
-/// use unbend::measure::asim;
-/// use unbend::{Points, Unmonitored};
-/// let x = array![[0.0, 0.0], [4.0, 0.0], [0.0, 1.0], [4.0, 1.0], [2.0, 3.0]];
-/// let y = array![[0.0, 0.0], [0.0, -1.0], [7.0, 0.0], [7.0, -1.0], [21.0, -0.5]]; // turned, each axis scaled
-/// let (x, y) = (Points::new("X", x.view(), &Unmonitored)?, Points::new("Y", y.view(), &Unmonitored)?);
-/// assert!(asim(&x, &y, Default::default())? < 1e-30);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// If all of `x` coincide it is 0 if all of `y` do, and infinite otherwise. It does not change if `x` is rotated,
+/// reflected, moved or scaled, or if each coordinate of `y` is moved or scaled.
 pub fn asim(x: &Points, y: &Points, normalization: Normalization) -> Result<f64> {
     check_pair(x, y)?;
     Ok(Workspace::default().measure(x, y, || 0..x.len(), normalization))
 }
 
-/// ASIM of each neighbourhood measured; the mean of those that are finite is M_L (eq. 18).
+/// ASIM of each neighborhood measured. The mean of the finite values is M_L (eq. 18).
 pub fn asim_all(
     x: &Points,
     y: &Points,
@@ -106,7 +93,7 @@ pub fn asim_all(
     check_centers(params.centers, x.len())?;
     let n = params.centers.map_or(x.len(), <[u32]>::len);
     let values = map_points(n, STAGE, monitor, Workspace::default, |workspace, place| {
-        // Many coordinates make a neighbourhood slow; what is computed after a stop is thrown away.
+        // Many coordinates make a neighborhood slow; what is computed after a stop is thrown away.
         if y.dim() > 2 && monitor.stop_requested() {
             return 0.0;
         }
@@ -117,15 +104,7 @@ pub fn asim_all(
     Ok(values)
 }
 
-fn check_pair(x: &Points, y: &Points) -> Result<()> {
-    check_components(y.dim(), x.dim())?;
-    if x.len() != y.len() {
-        return Err(Error::LengthMismatch { left: "X", left_len: x.len(), right: "Y", right_len: y.len() });
-    }
-    Ok(())
-}
-
-/// Everything that one neighbourhood needs, reused by the next.
+/// Everything that one neighborhood needs, reused by the next.
 #[derive(Default)]
 struct Workspace {
     /// H X_i, then divided by its norm.
@@ -206,7 +185,7 @@ impl Workspace {
         rank
     }
 
-    /// M = X_i' H Y_i, of the columns normalised.
+    /// M = X_i' H Y_i, of the columns normalized.
     fn project(&mut self, rank: usize) {
         let padded = self.x.padded;
         self.m.clear();
@@ -282,12 +261,6 @@ impl Workspace {
     }
 }
 
-/// Takes the part along the unit vector `axis` out of `v`.
-fn remove(axis: &[f64], v: &mut [f64]) {
-    let along = dot(axis, v);
-    v.iter_mut().zip(axis).for_each(|(v, a)| *v -= along * a);
-}
-
 /// Where climbs begin: orthogonal matrices end to end, column after column.
 #[derive(Default)]
 struct Starts {
@@ -298,7 +271,7 @@ struct Starts {
 }
 
 impl Starts {
-    /// Up to two columns any start will do. Else the random frames, the same for all neighbourhoods of this rank, are
+    /// Up to two columns any start will do. Else the random frames, the same for all neighborhoods of this rank, are
     /// kept, and the second is the best rotation of these.
     fn prepare(&mut self, rank: usize, r: &[f64]) {
         if self.rank != rank || self.frames.is_empty() {

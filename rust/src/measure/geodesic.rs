@@ -1,19 +1,21 @@
-//! How the embedding shows distances along the neighbourhood graph: residual variance (Tenenbaum et al.; Zhang, Ren &
-//! Zhang, eq. 3), stress, and by how much each point's distances are stretched unevenly.
+//! Distances in the embedding compared with geodesic distances on the neighborhood graph: residual variance (Tenenbaum
+//! et al.; Zhang, Ren & Zhang, eq. 3), stress, and the uneven stretch at every point.
 //!
-//! One pass over sources, all points or a sample: the shortest paths from each give G_X(i, j) for all that it reaches,
-//! beside |y_i - y_j|. Pairs that no path joins are left out, and how many they are is said.
+//! One pass over sources (all points or a sample) finds the shortest paths from each, G_X(i, j), and compares them with
+//! |y_i - y_j|. Pairs without a path are left out and counted.
 //!
-//! - Residual variance 1 - rho^2, rho being Pearson's correlation over all pairs. Where neither side varies it is 0
-//!   (one pair is shown without error), where only one does it is 1.
-//! - Stress sqrt(sum (G - D)^2 / sum G^2), plain and after the one factor for Y that makes it least.
-//! - Stretch of a point: the largest over the smallest D / G. At least 1, and 1 where all distances from it keep their
-//!   proportions. Infinite where a point at some distance lies on it in Y, or a copy of it does not; 1 where it
-//!   reaches nobody, or only copies of itself that coincide in Y as well.
+//! - Residual variance is 1 - rho^2, with Pearson's correlation rho over all pairs. It is 0 if neither side varies,
+//!   and 1 if only one does.
+//! - Stress is sqrt(sum (G - D)^2 / sum G^2), plain and after the factor for Y that minimizes it.
+//! - The stretch of a point is the largest over the smallest D / G. It is at least 1, and 1 if all distances from
+//!   the point keep their proportions or none can be measured. It is infinite if a distant point lies on it in Y, or
+//!   if a copy of it does not.
 //!
 //! Standard errors leave out one source at a time (jackknife), times sqrt(1 - share of points that were sources).
 //!
-//! Cost: O(n (k + log n + d)) for each source. Memory: the graph with lengths, and O(n) for each thread.
+//! Cost: O(n (k + log n + d)) per source. Memory: the graph with lengths, and O(n) per thread.
+
+use std::borrow::Cow;
 
 use super::pairs::{Measured, Sums, Units, unit};
 use crate::charts::check_lengths;
@@ -30,37 +32,26 @@ const STAGE: &str = "geodesic";
 /// Distances computed between two looks at the monitor.
 const LOOK: usize = 4096;
 
-/// The means over all pairs, and the stretch of every source.
+/// The measures over all pairs, and the stretch of every source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geodesic {
-    /// 1 - rho^2: in [0, 1], 0 is perfect.
+    /// 1 - rho^2; in [0, 1], 0 is perfect.
     pub residual_variance: Measured,
     /// At least 0, 0 is perfect.
     pub stress: Measured,
     /// In [0, 1], 0 is perfect.
     pub stress_scaled: Measured,
-    /// The factor for Y that makes the stress least.
+    /// The factor for Y that minimizes the stress.
     pub scale: Measured,
-    /// The share of pairs that no path joins.
+    /// Share of pairs without a path.
     pub unreachable: f64,
-    /// Largest over smallest ratio of embedded distance to graph distance, for each source.
+    /// Largest over smallest ratio of embedded to geodesic distance, for each source.
     pub stretch: Vec<f64>,
 }
 
-/// Compares distances along the graph with those in the embedding, from `sources` or from all points.
+/// Compares geodesic distances with those in the embedding, from `sources` or from all points.
 ///
-/// ```
-/// use ndarray::Array2;
-/// use unbend::measure::geodesic;
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let arc = Array2::from_shape_fn((50, 2), |(i, a)| (i as f64 / 20.0 + a as f64 * 1.5).sin());
-/// let line = Array2::from_shape_fn((50, 1), |(i, _)| i as f64);
-/// let (x, y) = (Points::new("X", arc.view(), &Unmonitored)?, Points::new("Y", line.view(), &Unmonitored)?);
-/// let graph = neighbors::nearest(&x, 2, Default::default(), &Unmonitored)?.neighborhoods;
-/// let m = geodesic(&x, &y, &graph, None, &Unmonitored)?;
-/// assert!(m.residual_variance.value < 0.01 && m.stress_scaled.value < 0.1 && m.stress.value > 1.0);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// Fails if `x`, `y` and the graph have different numbers of points, or if a source does not exist.
 pub fn geodesic(
     x: &Points,
     y: &Points,
@@ -74,17 +65,15 @@ pub fn geodesic(
     let graph = Lengths::new(x, neighborhoods, monitor)?;
     let embedded = Embedded::new(y, graph.points());
     let units = Units { x: unit(std::iter::once(graph.longest())), y: embedded.unit };
-    let all: Vec<u32> = if sources.is_none() { (0..x.len() as u32).collect() } else { Vec::new() };
-    let sources = sources.unwrap_or(&all);
-    let state = Pairs::default;
-    let seen = from_each(&graph, sources, STAGE, monitor, state, |pairs, tree| {
+    let sources = sources.map_or_else(|| (0..x.len() as u32).collect(), Cow::Borrowed);
+    let seen = from_each(&graph, &sources, STAGE, monitor, Pairs::default, |pairs, tree| {
         pairs.collect(tree, &embedded, units, monitor);
         Seen { sums: Sums::of(&pairs.x, &pairs.y), stretch: pairs.stretch() }
     })?;
     Ok(summary(&seen, x.len(), units))
 }
 
-/// What one source saw.
+/// The values of one source.
 struct Seen {
     sums: Sums,
     stretch: f64,
@@ -146,15 +135,12 @@ impl Pairs {
 }
 
 fn summary(seen: &[Seen], n: usize, units: Units) -> Geodesic {
-    let without = Without::each(seen);
+    let (all, without) = leave_one_out(seen);
     let share = seen.len() as f64 / n as f64;
     let measured = |number: &dyn Fn(&Sums) -> f64| {
-        let value = number(&without.all);
-        Measured::estimated(
-            value,
-            without.one.iter().map(|one| pseudo(value, number(one), seen.len())).collect(),
-            share,
-        )
+        let value = number(&all);
+        let units = without.iter().map(|one| pseudo(value, number(one), seen.len()));
+        Measured::estimated(value, units.collect(), share)
     };
     let pairs = seen.len() as f64 * (n - 1) as f64;
     Geodesic {
@@ -162,33 +148,24 @@ fn summary(seen: &[Seen], n: usize, units: Units) -> Geodesic {
         stress: measured(&|sums| sums.stress(units)),
         stress_scaled: measured(&Sums::stress_scaled),
         scale: measured(&|sums| sums.scale(units)),
-        unreachable: if pairs > 0.0 { 1.0 - without.all.count() / pairs } else { 0.0 },
+        unreachable: if pairs > 0.0 { 1.0 - all.count / pairs } else { 0.0 },
         stretch: seen.iter().map(|seen| seen.stretch).collect(),
     }
 }
 
-/// The sums of all sources, and of all but one.
-///
-/// Those before and those after each are merged: nothing is taken away again from a sum, so nothing cancels.
-struct Without {
-    all: Sums,
-    one: Vec<Sums>,
-}
-
-impl Without {
-    fn each(seen: &[Seen]) -> Self {
-        let mut after = vec![Sums::default(); seen.len() + 1];
-        for (place, seen) in seen.iter().enumerate().rev() {
-            after[place] = seen.sums.merged(&after[place + 1]);
-        }
-        let mut before = Sums::default();
-        let mut one = Vec::with_capacity(seen.len());
-        for (place, seen) in seen.iter().enumerate() {
-            one.push(before.merged(&after[place + 1]));
-            before = before.merged(&seen.sums);
-        }
-        Without { all: before, one }
+/// The sums of all sources, and of all but one. The latter merge the sums before and after each: nothing cancels.
+fn leave_one_out(seen: &[Seen]) -> (Sums, Vec<Sums>) {
+    let mut after = vec![Sums::default(); seen.len() + 1];
+    for (place, seen) in seen.iter().enumerate().rev() {
+        after[place] = seen.sums.merged(&after[place + 1]);
     }
+    let mut before = Sums::default();
+    let mut without = Vec::with_capacity(seen.len());
+    for (seen, after) in seen.iter().zip(&after[1..]) {
+        without.push(before.merged(after));
+        before = before.merged(&seen.sums);
+    }
+    (before, without)
 }
 
 /// What one source contributes to a number that is known with and without it (Tukey's pseudovalue).

@@ -1,9 +1,8 @@
-//! The Procrustes measures of several neighbourhoods at once, side by side: plane embeddings of data in two or three
-//! dimensions, which is where people have millions of points.
+//! The Procrustes measures of several neighborhoods side by side, for plane embeddings of data in two or three
+//! dimensions.
 //!
-//! The mathematics is that of `procrustes.rs`, with each number widened to one for each lane. What is rare - points
-//! that coincide or lie on a line, images that do, magnitudes near the ends of the number range - is
-//! not decided here: such a lane is handed back to be measured alone.
+//! The mathematics is that of `procrustes`, with each number widened to one for each lane. Neighborhoods whose points
+//! or images coincide or lie on a line, or have extreme magnitudes, are handed back to be measured alone.
 
 use std::array::from_fn;
 
@@ -26,7 +25,7 @@ const SIZES: std::ops::Range<f64> = 1e-100..1e100;
 /// A squared length below this share of the largest is measured alone.
 const FLAT: f64 = 1e-4;
 
-/// Neighbourhoods of one size side by side, reused by the next.
+/// Neighborhoods of one size side by side, reused by the next.
 #[derive(Debug)]
 pub struct Group<const Q: usize> {
     x: Vec<[Lanes; Q]>,
@@ -81,9 +80,8 @@ impl<const Q: usize> Group<Q> {
         }
     }
 
-    /// The measures of the neighbourhoods that `lists` holds, all of one size; `None` for those to be
-    /// measured alone. The points of `next` are fetched meanwhile, a few at a time: memory answers only so many
-    /// questions at once.
+    /// The measures of the neighborhoods that `lists` holds, all of one size; `None` for those to be measured alone.
+    /// The points of `next` are prefetched meanwhile.
     #[inline(always)]
     pub fn measure(
         &mut self,
@@ -230,8 +228,7 @@ fn limit(a: Lanes, b: Lanes) -> Lanes {
     Lanes::splat(NEGLIGIBLE) * (a * b).abs()
 }
 
-/// The rotation that makes [[a, g], [g, b]] diagonal; none where it is as good as that, so that a lane
-/// that is done does not change while others go on.
+/// The rotation that makes [[a, g], [g, b]] diagonal; none where that is nearly so, so that finished lanes stay.
 #[inline(always)]
 fn rotation(a: Lanes, g: Lanes, b: Lanes) -> (Lanes, Lanes) {
     let (one, zero) = (Lanes::splat(1.0), ZERO);

@@ -1,15 +1,14 @@
-//! How much an embedding lays on each other what is far apart in the data (Goldberg & Ritov, section 6).
+//! Overlap: how much an embedding puts distant parts of the data on top of each other (Goldberg & Ritov, section 6).
 //!
-//! The Procrustes measures look at neighbours in the data only, so regions that land on each other cost nothing.
-//! The paper asks for a penalty on "distant geodesic points" near each other, points at least s-distant on the
-//! neighbourhood graph. Here that is the share of the nearest embedded points that are more than s steps away.
+//! The Procrustes measures compare neighbors in the data only, so they miss overlap. This is the share of the nearest
+//! embedded points that are more than s steps away on the neighborhood graph.
 //!
-//! Cost: the search for neighbours in the embedding, and balls of about s / 2 steps: O(n k) where the embedding is
-//! faithful, for nearly all pairs are neighbours in the graph or share one. Memory: O(n k), the graph both ways.
+//! Cost: the search for neighbors in the embedding, and balls of about s / 2 steps: O(n k) for faithful embeddings.
+//! Memory: O(n k), for the graph in both directions.
 
 use super::procrustes::check_centers;
 use crate::charts::check_lengths;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_range};
 use crate::monitor::Monitor;
 use crate::neighbors::{Neighborhoods, Search, nearest_to};
 use crate::parallel::map_points;
@@ -20,12 +19,12 @@ const STAGE: &str = "overlap";
 /// The ball about a point serves for all of its nearest embedded points, so it may cost this many times as much.
 const SHARED: usize = 8;
 
-/// What is far apart, and which points are looked at.
+/// When points are distant, and the points to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct OverlapParams<'a> {
-    /// Points more than this many steps away on the undirected graph are distant.
+    /// Points more than this many steps away on the undirected graph are distant; at least 1.
     pub steps: usize,
-    /// The points looked at; all if `None`.
+    /// The points to measure; all points if `None`.
     pub centers: Option<&'a [u32]>,
 }
 
@@ -35,34 +34,10 @@ impl Default for OverlapParams<'_> {
     }
 }
 
-impl OverlapParams<'_> {
-    fn check(&self, n: usize) -> Result<()> {
-        if self.steps == 0 {
-            let needed = "neighbours are 1 step away, so at least 1 step must be near";
-            return Err(Error::OutOfRange { name: "steps", value: 0.0, needed });
-        }
-        check_centers(self.centers, n)
-    }
-}
-
-/// For each point looked at, the share of its nearest embedded points that are distant in the data.
+/// The share of the nearest embedded points of each center that are distant in the data; in [0, 1], 0 is perfect.
 ///
-/// As many are looked at as the graph has neighbours (the rounded mean, if sizes differ), or as there are others in
-/// the point's component. In [0, 1]; 0 is perfect.
-///
-/// ```
-/// use ndarray::Array2;
-/// use unbend::measure::{OverlapParams, overlap};
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let line = Array2::from_shape_fn((40, 1), |(i, _)| i as f64);
-/// let folded = line.mapv(|v| (v - 19.3).abs());
-/// let x = Points::new("X", line.view(), &Unmonitored)?;
-/// let y = Points::new("Y", folded.view(), &Unmonitored)?;
-/// let graph = neighbors::nearest(&x, 2, Default::default(), &Unmonitored)?.neighborhoods;
-/// assert_eq!(overlap(&x, &graph, Default::default(), &Unmonitored)?, [0.0; 40]);
-/// assert!(overlap(&y, &graph, Default::default(), &Unmonitored)?[0] > 0.0);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// The number of nearest points is that of the graph's neighbors (the rounded mean, if sizes differ), or that of the
+/// other points in the component if these are fewer.
 pub fn overlap(
     y: &Points,
     neighborhoods: &Neighborhoods,
@@ -70,7 +45,9 @@ pub fn overlap(
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
     check_lengths(y, "Y", neighborhoods)?;
-    params.check(y.len())?;
+    let needed = "neighbors are 1 step away, so at least 1 step must be near";
+    check_range("steps", params.steps as f64, params.steps > 0, needed)?;
+    check_centers(params.centers, y.len())?;
     let n_centers = params.centers.map_or(y.len(), <[u32]>::len);
     let looked_at = LookedAt::new(neighborhoods);
     if looked_at.most == 0 {
@@ -109,7 +86,11 @@ impl LookedAt {
             return LookedAt { most: k.min(n - 1), others: Vec::new() };
         }
         let mean = (neighborhoods.indices().len() as f64 / n as f64).round() as usize;
-        LookedAt { most: mean.max(1).min(n - 1), others: others_in_component(neighborhoods) }
+        let labels = neighborhoods.components();
+        let mut sizes = vec![0u32; n];
+        labels.iter().for_each(|&label| sizes[label as usize] += 1);
+        let others = labels.iter().map(|&label| sizes[label as usize] - 1).collect();
+        LookedAt { most: mean.max(1).min(n - 1), others }
     }
 
     fn by(&self, i: usize) -> usize {
@@ -117,14 +98,7 @@ impl LookedAt {
     }
 }
 
-fn others_in_component(neighborhoods: &Neighborhoods) -> Vec<u32> {
-    let labels = neighborhoods.components();
-    let mut others = vec![0u32; labels.len()];
-    labels.iter().for_each(|&label| others[label as usize] += 1);
-    labels.iter().map(|&label| others[label as usize] - 1).collect()
-}
-
-/// The undirected graph: who a point lists, and who lists it. Some are both.
+/// The undirected graph: the neighbors of each point, and the points that list it. Some are both.
 struct BothWays<'a> {
     lists: &'a Neighborhoods<'a>,
     listed_by: &'a Neighborhoods<'a>,
@@ -174,9 +148,7 @@ impl Ball {
         (self.frontier, self.work) = (end, 0);
         self.radius += 1;
         for place in begin..end {
-            for j in graph.beside(self.order[place]) {
-                self.reach(j, graph);
-            }
+            graph.beside(self.order[place]).for_each(|j| self.reach(j, graph));
         }
     }
 
@@ -184,8 +156,8 @@ impl Ball {
         &self.order[self.frontier..]
     }
 
-    /// Whether `j` is within `steps` of the centre. Of this ball and `other`, made about `j`, the one grows that
-    /// costs less, until they meet: a hub is looked at last. This ball stays for the next question.
+    /// Whether `j` is within `steps` of the center. Of this ball and `other`, made about `j`, the cheaper one grows
+    /// until they meet. This ball is kept for the next `j`.
     fn reaches(&mut self, j: u32, steps: usize, other: &mut Ball, graph: &BothWays) -> bool {
         if self.radius == 0 {
             self.grow(graph);
@@ -238,7 +210,7 @@ impl Members {
     /// Where `i` is, or a free slot where it would be.
     fn slot(&self, i: u32) -> usize {
         let (entry, last) = (self.entry(i), self.slots.len() - 1);
-        // Multiplicative hashing (Knuth): neighbours in the numbering are spread out.
+        // Multiplicative hashing (Knuth): neighbors in the numbering are spread out.
         let mut slot = (u64::from(i).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & last;
         while self.slots[slot] != entry && self.slots[slot] >> 32 == u64::from(self.round) {
             slot = (slot + 1) & last;

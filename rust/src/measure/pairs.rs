@@ -1,8 +1,8 @@
 //! Sums over pairs of distances, one in the data and one in the embedding, that lose no digits.
 //!
-//! What is left after a best fit is never the difference of large sums: every part keeps its own mean and its own best
-//! factor, and parts are merged by what they differ in (Chan, Golub & LeVeque). Lengths are divided by powers of two,
-//! which is exact, so squares neither overflow nor vanish.
+//! A residual is never the difference of large sums: every part has its own mean and best factor, and parts are merged
+//! by the differences of these (Chan, Golub & LeVeque). Lengths are divided by powers of two, which is exact, so that
+//! squares neither overflow nor vanish.
 
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -26,15 +26,15 @@ pub(super) fn unit(lengths: impl Iterator<Item = f64>) -> f64 {
     if largest > 0.0 { largest.log2().floor().clamp(-511.0, 511.0).exp2() } else { 1.0 }
 }
 
-/// A number and how far that of a sample may be from that of all.
+/// A number and its standard error.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// The number.
     pub value: f64,
-    /// Its standard error: 0 if nothing was left out, infinite if too little was seen to say.
+    /// Its standard error: 0 if nothing was left out, infinite if the sample is too small to estimate it.
     pub standard_error: f64,
-    /// A number for each source or batch. Their mean estimates the value, their spread its error: subtracted from
-    /// those of another embedding they tell the error of the difference.
+    /// One value per source or batch. Their mean estimates `value`, their spread its error. Subtract those of another
+    /// embedding to get the error of a difference.
     pub units: Vec<f64>,
 }
 
@@ -62,7 +62,8 @@ fn error_of_mean(units: &[f64], share: f64) -> f64 {
 /// What some pairs come to, in units.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
-    count: f64,
+    /// Number of pairs.
+    pub count: f64,
     mean_x: f64,
     mean_y: f64,
     /// About the means.
@@ -131,13 +132,7 @@ impl Sums {
         }
     }
 
-    /// How many pairs.
-    pub fn count(&self) -> f64 {
-        self.count
-    }
-
-    /// The Pearson correlation, exactly 1 for copies: in units the product of squares is far from any limit. Where
-    /// neither side varies it is 1, where only one does 0.
+    /// The Pearson correlation, exactly 1 for copies; 1 if neither side varies, and 0 if only one does.
     pub fn correlation(&self) -> f64 {
         match (spreads(self.xx, self.mean_x, self.count), spreads(self.yy, self.mean_y, self.count)) {
             (false, false) => 1.0,

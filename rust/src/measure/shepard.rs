@@ -1,14 +1,11 @@
-//! How the embedding shows Euclidean distances in the data: what a Shepard diagram plots, in numbers.
+//! Euclidean distances in the embedding compared with those in the data: a Shepard diagram in numbers.
 //!
-//! Over pairs of points, |x_i - x_j| beside |y_i - y_j|: Spearman's rank correlation (ties share the mean of their
-//! ranks), Pearson's correlation, and stress sqrt(sum (dX - dY)^2 / sum dX^2), plain and after the one factor for Y
-//! that makes it least (Kruskal's stress 1, with the data as disparities). Where neither side varies a correlation is
-//! 1, where only one does it is 0.
+//! Over all pairs of points or a random sample, |x_i - x_j| is compared with |y_i - y_j|: Spearman's rank correlation
+//! (ties share the mean of their ranks), Pearson's correlation, and stress sqrt(sum (dX - dY)^2 / sum dX^2), plain and
+//! after the factor for Y that minimizes it (Kruskal's stress 1, with the data as disparities). A correlation is 1 if
+//! neither side varies, and 0 if only one does. The standard errors of a sample are those of the mean of 32 batches.
 //!
-//! All pairs, or as many as wanted, drawn independently. The standard errors of a sample are those of the mean of 32
-//! batches: pairs are drawn independently, so batches are, and it serves ranks as well as sums.
-//!
-//! Cost: O(q + d + log N) for each of N pairs. Memory: 64 bytes a pair.
+//! Cost: O(q + d + log N) for each of N pairs. Memory: 64 bytes per pair.
 
 use std::ops::Range;
 
@@ -16,7 +13,7 @@ use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 
 use super::pairs::{Measured, Sums, Units, unit};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_rows};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::paths::distance;
 use crate::parallel::map_blocks;
@@ -25,24 +22,24 @@ use crate::rng::stream;
 
 const STAGE: &str = "shepard";
 
-/// Into so many batches a sample is cut for its standard errors.
+/// Number of batches of a sample, for its standard errors.
 const BATCHES: usize = 32;
 
-/// Of fewer pairs a batch says nothing.
+/// Fewer pairs give no standard errors.
 const SMALLEST_SAMPLE: usize = BATCHES * BATCHES;
 
-/// More have no numbers.
+/// Maximum number of pairs, which must fit into 32 bits.
 const LARGEST_SAMPLE: usize = u32::MAX as usize;
 
 /// Values sorted between two looks at the monitor: about a millisecond of work.
 const RUN: usize = 1 << 14;
 
-/// Which pairs are looked at.
+/// The measures over pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShepardParams {
-    /// How many are drawn; all if `None` or if there are no more.
+    /// Number of random pairs; all pairs if `None` or if there are no more.
     pub n_pairs: Option<usize>,
-    /// Which are drawn.
+    /// Seed of the sample.
     pub seed: u64,
 }
 
@@ -72,28 +69,17 @@ pub struct Shepard {
     pub stress: Measured,
     /// In [0, 1], 0 is perfect.
     pub stress_scaled: Measured,
-    /// The factor for Y that makes the stress least.
+    /// The factor for Y that minimizes the stress.
     pub scale: Measured,
-    /// How many pairs were looked at.
+    /// Number of pairs measured.
     pub n_pairs: usize,
 }
 
 /// Compares Euclidean distances in the data with those in the embedding.
 ///
-/// ```
-/// use ndarray::array;
-/// use unbend::measure::shepard;
-/// use unbend::{Points, Unmonitored};
-/// let (x, y) = (array![[0.0], [1.0], [3.0]], array![[0.0], [2.0], [6.0]]);
-/// let (x, y) = (Points::new("X", x.view(), &Unmonitored)?, Points::new("Y", y.view(), &Unmonitored)?);
-/// let m = shepard(&x, &y, Default::default(), &Unmonitored)?;
-/// assert_eq!((m.spearman.value, m.stress.value, m.scale.value, m.n_pairs), (1.0, 1.0, 0.5, 3));
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// Fails if `x` and `y` have different numbers of points, or if there is no pair.
 pub fn shepard(x: &Points, y: &Points, params: ShepardParams, monitor: &dyn Monitor) -> Result<Shepard> {
-    if x.len() != y.len() {
-        return Err(Error::LengthMismatch { left: "X", left_len: x.len(), right: "Y", right_len: y.len() });
-    }
+    check_rows(("X", x.len()), ("Y", y.len()))?;
     let drawn = params.drawn(x.len())?;
     let (mut dx, mut dy) = match drawn {
         Some(count) => some_pairs(x, y, count, params.seed, monitor)?,
@@ -140,14 +126,13 @@ fn in_batches(dx: &[f64], dy: &[f64], monitor: &dyn Monitor) -> Result<Vec<Seen>
 
 /// Both distances of every pair, in order of the first and then of the second point.
 fn all_pairs(x: &Points, y: &Points, monitor: &dyn Monitor) -> Result<(Vec<f64>, Vec<f64>)> {
-    let n = x.len();
     let from = |i: usize| {
+        monitor.check()?;
         let mut rows = Rows::new(x.reborrow(), y.reborrow());
         rows.begin(i);
-        monitor.check()?;
-        Ok((i + 1..n).map(|j| rows.to(j)).unzip())
+        Ok((i + 1..x.len()).map(|j| rows.to(j)).unzip())
     };
-    let rows: Vec<(Vec<f64>, Vec<f64>)> = (0..n).into_par_iter().map(from).collect::<Result<_>>()?;
+    let rows: Vec<(Vec<f64>, Vec<f64>)> = (0..x.len()).into_par_iter().map(from).collect::<Result<_>>()?;
     let (dx, dy): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     Ok((dx.concat(), dy.concat()))
 }
@@ -220,8 +205,8 @@ fn ranks(values: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
     Ok(ranks)
 }
 
-/// The bits of each value, which rise with it, and where it was: in rising order. Runs are sorted, then merged two by
-/// two, so that nobody waits long for a stop.
+/// The bits of each value, which rise with it, and its position, in rising order. Runs are sorted, then merged two by
+/// two, so that a stop takes effect soon.
 fn sorted(values: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u64, u32)>> {
     let mut keys: Vec<(u64, u32)> = values.iter().map(|v| v.to_bits()).zip(0..).collect();
     keys.par_chunks_mut(RUN).try_for_each(|run| {

@@ -1,21 +1,17 @@
-//! The skeleton of the data: landmarks on many shortest paths, and how far they are apart along the graph (Zhang, Ren
-//! & Zhang, section IV-B, steps 1 and 2; the global part M_G of NIEQA, eq. 19, is ASIM of what scaling makes of it).
+//! The skeleton of the data: landmarks on many shortest paths, and the geodesic distances between them (Zhang, Ren &
+//! Zhang, section IV-B, steps 1 and 2; the global part M_G of NIEQA, eq. 19, is ASIM of what scaling makes of it).
 //!
-//! The importance of a point is the number of shortest paths that go through it, not counting those that begin or end
-//! there: in the tree of paths from one source, that is how many points lie beyond it. The most important are the
-//! landmarks, ties going to the lower index. Counts are whole numbers, so it does not matter in which order threads
-//! add to them.
+//! The importance of a point is the number of shortest paths through it, not counting those that begin or end there:
+//! the number of points beyond it in the tree of paths, summed over all sources or a sample. The most important points
+//! are the landmarks; ties go to the lower index.
 //!
-//! The paper grows the trees from all points, n^2 log n steps. A sample of sources serves for many points: only who is
-//! on top matters.
-//!
-//! Cost: O(n (k + log n)) for each source and for each landmark. Memory: the graph with lengths, and O(n) for each
-//! thread.
+//! Cost: O(n (k + log n)) for each source and each landmark. Memory: the graph with lengths, and O(n) per thread.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::procrustes::check_centers;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_range};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::{Lengths, Tree, from_each};
@@ -24,57 +20,37 @@ use crate::points::Points;
 const PATHS: &str = "paths";
 const LANDMARKS: &str = "landmarks";
 
-/// How many landmarks, and whose paths choose them.
+/// Landmarks and the distances between them.
 #[derive(Debug, Clone, Copy)]
 pub struct SkeletonParams<'a> {
-    /// How many landmarks.
+    /// Number of landmarks, at least 1.
     pub n_landmarks: usize,
-    /// From where paths are counted; from all points if `None`.
+    /// The points from which paths are counted; all points if `None`.
     pub sources: Option<&'a [u32]>,
-}
-
-impl SkeletonParams<'_> {
-    fn check(&self, n: usize) -> Result<()> {
-        if self.n_landmarks == 0 || self.n_landmarks > n {
-            let needed = "there must be at least 1 landmark, and no more than points";
-            return Err(Error::OutOfRange { name: "n_landmarks", value: self.n_landmarks as f64, needed });
-        }
-        check_centers(self.sources, n)
-    }
 }
 
 /// Landmarks and the way between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skeleton {
-    /// The most important points first.
+    /// The landmarks, most important first.
     pub landmarks: Vec<u32>,
-    /// Through each point, how many of the shortest paths from the sources go.
+    /// For each point, the number of shortest paths from the sources that go through it.
     pub importance: Vec<u64>,
-    /// From every landmark to every landmark, row after row; infinite where no path leads.
+    /// The geodesic distances between landmarks, row after row; infinite where there is no path.
     pub distances: Vec<f64>,
 }
 
-/// Finds the landmarks of the data and their distances along the graph.
-///
-/// ```
-/// use ndarray::array;
-/// use unbend::measure::{SkeletonParams, skeleton};
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let line = array![[0.0], [1.0], [3.0], [4.5], [7.0]];
-/// let x = Points::new("X", line.view(), &Unmonitored)?;
-/// let graph = neighbors::nearest(&x, 2, Default::default(), &Unmonitored)?.neighborhoods;
-/// let params = SkeletonParams { n_landmarks: 2, sources: None };
-/// let found = skeleton(&x, &graph, params, &Unmonitored)?;
-/// assert_eq!((found.landmarks, found.distances), (vec![2, 1], vec![0.0, 2.0, 2.0, 0.0]));
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// Finds the landmarks of the data and their geodesic distances.
 pub fn skeleton(
     x: &Points,
     neighborhoods: &Neighborhoods,
     params: SkeletonParams,
     monitor: &dyn Monitor,
 ) -> Result<Skeleton> {
-    params.check(x.len())?;
+    let needed = "there must be at least 1 landmark, and no more than points";
+    let valid = (1..=x.len()).contains(&params.n_landmarks);
+    check_range("n_landmarks", params.n_landmarks as f64, valid, needed)?;
+    check_centers(params.sources, x.len())?;
     let graph = Lengths::new(x, neighborhoods, monitor)?;
     let importance = importance(&graph, params.sources, monitor)?;
     let landmarks = most(&importance, params.n_landmarks);
@@ -84,9 +60,9 @@ pub fn skeleton(
 
 /// Through each point, how many of the shortest paths from the sources go.
 fn importance(graph: &Lengths, sources: Option<&[u32]>, monitor: &dyn Monitor) -> Result<Vec<u64>> {
-    let all: Vec<u32> = if sources.is_none() { (0..graph.len() as u32).collect() } else { Vec::new() };
+    let sources = sources.map_or_else(|| (0..graph.len() as u32).collect(), Cow::Borrowed);
     let counts: Vec<AtomicU64> = (0..graph.len()).map(|_| AtomicU64::new(0)).collect();
-    from_each(graph, sources.unwrap_or(&all), PATHS, monitor, Vec::new, |beyond, tree| {
+    from_each(graph, &sources, PATHS, monitor, Vec::new, |beyond, tree| {
         count_beyond(tree, graph.len(), beyond);
         for &i in tree.order().iter().skip(1).filter(|&&i| beyond[i as usize] > 0) {
             counts[i as usize].fetch_add(u64::from(beyond[i as usize]), Ordering::Relaxed);

@@ -1,7 +1,4 @@
-//! What a query keeps of the points it meets.
-//!
-//! Order is by (squared distance, index) everywhere, so that ties go to the lower index whatever the
-//! order in which points are met.
+//! The points that a query keeps. They are ordered by (squared distance, index), so ties go to the lower index.
 
 use std::cmp::Ordering;
 
@@ -10,8 +7,7 @@ pub const NOBODY: u32 = u32::MAX;
 
 /// Collects the points that a search offers to one query.
 pub trait Collector {
-    /// Nothing farther than this squared distance is needed, and at just this distance nothing with
-    /// this index or a higher one.
+    /// No point from this (squared distance, index) on is needed.
     fn reach(&self) -> (f64, u32);
 
     /// The distance alone.
@@ -22,14 +18,14 @@ pub trait Collector {
     /// Takes a point at squared distance `d2`, if it is needed.
     fn offer(&mut self, d2: f64, id: u32);
 
-    /// Forgets everything; the next query is point `own`, which is not its own neighbour, or [`NOBODY`].
+    /// Forgets everything; the next query is point `own`, which is not its own neighbor, or [`NOBODY`].
     fn restart(&mut self, own: u32);
 }
 
 /// Collects as many of the nearest as there is room for.
 pub trait Nearest: Collector {
     /// Room for `k`, at least 1.
-    fn with_room(k: usize) -> Self;
+    fn new(k: usize) -> Self;
 
     /// (squared distance, index) of those met, nearest first.
     fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_;
@@ -44,19 +40,9 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Room for `k`, at least 1.
-    pub fn new(k: usize) -> Self {
-        Candidates { own: NOBODY, d2: vec![f64::MAX; k], id: vec![NOBODY; k] }
-    }
-
     /// How many there is room for.
     pub fn room(&self) -> usize {
         self.d2.len()
-    }
-
-    /// (squared distance, index), nearest first.
-    pub fn sorted(&self) -> impl Iterator<Item = (f64, u32)> + '_ {
-        self.d2.iter().copied().zip(self.id.iter().copied())
     }
 }
 
@@ -93,16 +79,16 @@ impl Collector for Candidates {
 }
 
 impl Nearest for Candidates {
-    fn with_room(k: usize) -> Self {
-        Candidates::new(k)
+    fn new(k: usize) -> Self {
+        Candidates { own: NOBODY, d2: vec![f64::MAX; k], id: vec![NOBODY; k] }
     }
 
     fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_ {
-        Candidates::sorted(self)
+        self.d2.iter().copied().zip(self.id.iter().copied())
     }
 }
 
-/// The `k` nearest so far among as many others, unsorted: to keep a long list in order costs its length for each point.
+/// The `k` nearest so far among up to `k` others, unsorted: keeping a long list in order would be slow.
 #[derive(Debug, Clone)]
 pub struct Crowd {
     own: u32,
@@ -137,7 +123,7 @@ impl Collector for Crowd {
 }
 
 impl Nearest for Crowd {
-    fn with_room(k: usize) -> Self {
+    fn new(k: usize) -> Self {
         Crowd { own: NOBODY, k, reach: (f64::MAX, NOBODY), met: Vec::with_capacity(2 * k) }
     }
 
@@ -147,7 +133,8 @@ impl Nearest for Crowd {
     }
 }
 
-fn by_distance(a: &(f64, u32), b: &(f64, u32)) -> Ordering {
+/// Orders by (squared distance, index).
+pub fn by_distance(a: &(f64, u32), b: &(f64, u32)) -> Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 

@@ -1,27 +1,31 @@
-//! The neighbourhoods of all points, and the graph they span.
+//! The neighborhoods of all points, and the graph that they form.
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use branches::prefetch_read_data;
 use rayon::prelude::*;
+use zerocopy::FromZeros;
 
+use super::inverse;
+use crate::csr::{Csr, check_indptr, pieces, row_pointer};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::union_find::UnionFind;
 
-/// Points handled at once.
+/// Points that one thread handles at a time.
 const CHUNK: usize = 1024;
 
-/// Points between two looks at the monitor: less than a millisecond of work.
+/// Points handled between two checks of the monitor: less than a millisecond of work.
 const LOOK: usize = 2048;
 
-/// So many points before its turn memory is told that the neighbours of one will be read.
+/// The neighbors of a point are prefetched this many points ahead.
 const AHEAD: usize = 8;
 
-/// For every point its neighbours, nearest first and without the point itself.
+/// The neighbors of every point, nearest first and without the point itself, in one flat list.
 ///
-/// One flat list of indices. All neighbourhoods have the same size, or a row pointer says where each
-/// begins. The lists may be borrowed, so that a caller's arrays are used where they lie.
+/// Either all neighborhoods have the same size, or a row pointer marks their starts. Both lists may be borrowed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighborhoods<'a> {
     indices: Cow<'a, [u32]>,
@@ -30,29 +34,29 @@ pub struct Neighborhoods<'a> {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Layout<'a> {
-    /// `k` neighbours each.
+    /// `k` neighbors each.
     Fixed(usize),
-    /// Neighbourhood `i` is `indices[indptr[i]..indptr[i + 1]]`.
+    /// Neighborhood `i` is `indices[indptr[i]..indptr[i + 1]]`.
     Ragged(Cow<'a, [i64]>),
 }
 
-/// Neighbourhoods with the distance to every neighbour.
+/// Neighborhoods with the distance to every neighbor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knn {
-    /// Who the neighbours are.
+    /// The neighbors of every point.
     pub neighborhoods: Neighborhoods<'static>,
-    /// How far each is, in the same order.
+    /// The distance to every neighbor, in the same order.
     pub distances: Vec<f64>,
 }
 
-/// For every point that asked its `k` nearest among other points: no graph, for those who ask are not those found.
+/// The `k` nearest points of every query point. This is no graph: queries and neighbors are different points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// How many for each.
+    /// Number of neighbors of each query point.
     pub k: usize,
-    /// Who they are, `k` after `k`, nearest first.
+    /// The neighbors, `k` per query point, nearest first.
     pub indices: Vec<u32>,
-    /// How far each is, in the same order.
+    /// The distance to every neighbor, in the same order.
     pub distances: Vec<f64>,
 }
 
@@ -63,8 +67,41 @@ impl Found {
     }
 }
 
+/// The neighbors of many points, which any thread may write: atomics cost what plain stores cost.
+pub(super) struct Table {
+    k: usize,
+    indices: Vec<AtomicU32>,
+    distances: Vec<AtomicU64>,
+}
+
+impl Table {
+    pub fn new(n: usize, k: usize) -> Result<Self> {
+        let total = n.saturating_mul(k);
+        Ok(Table { k, indices: zeros(total)?, distances: zeros(total)? })
+    }
+
+    /// Writes (squared distance, index) of the neighbors of point `i`.
+    #[inline]
+    pub fn write(&self, i: u32, neighbors: impl Iterator<Item = (f64, u32)>) {
+        for (place, (d2, j)) in (i as usize * self.k..).zip(neighbors) {
+            self.indices[place].store(j, Ordering::Relaxed);
+            self.distances[place].store(d2.sqrt().to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    pub fn found(self) -> Found {
+        let distances = self.distances.into_iter().map(|d| f64::from_bits(d.into_inner())).collect();
+        Found { k: self.k, indices: self.indices.into_iter().map(AtomicU32::into_inner).collect(), distances }
+    }
+}
+
+/// Memory that the system hands out page by page when it is first written, or an error if there is not enough.
+pub(crate) fn zeros<A: FromZeros>(len: usize) -> Result<Vec<A>> {
+    A::new_vec_zeroed(len).map_err(|_| Error::OutOfMemory { bytes: len.saturating_mul(size_of::<A>()) })
+}
+
 impl<'a> Neighborhoods<'a> {
-    /// `k` neighbours each, known to be valid.
+    /// `k` neighbors each, known to be valid.
     pub(crate) fn fixed(k: usize, indices: Vec<u32>) -> Self {
         Neighborhoods { indices: Cow::Owned(indices), layout: Layout::Fixed(k) }
     }
@@ -74,32 +111,33 @@ impl<'a> Neighborhoods<'a> {
         Neighborhoods { indices: Cow::Owned(indices), layout: Layout::Ragged(Cow::Owned(indptr)) }
     }
 
-    /// Neighbourhoods of `k` points each from a flat list, checked.
+    /// Makes neighborhoods of `k` points each from a flat list.
+    ///
+    /// Fails if `k` is 0 or does not divide the length of the list, or if a neighbor does not exist, is the point
+    /// itself or is listed twice.
     ///
     /// ```
     /// use unbend::Neighborhoods;
     /// let ring = Neighborhoods::from_fixed(2, vec![1, 2, 0, 2, 0, 1]).unwrap();
     /// assert_eq!(ring.of(1), [0, 2]);
     /// let error = Neighborhoods::from_fixed(1, vec![1, 5]).unwrap_err();
-    /// assert_eq!(error.to_string(), "neighbour 5 of point 1 is out of range: there are 2 points");
+    /// assert_eq!(error.to_string(), "neighbor 5 of point 1 is out of range: there are 2 points");
     /// ```
     pub fn from_fixed(k: usize, indices: impl Into<Cow<'a, [u32]>>) -> Result<Self> {
         let indices = indices.into();
         if k == 0 {
             return Err(Error::NoNeighbors);
         }
-        if indices.len() % k != 0 {
-            return Err(Error::LengthMismatch {
-                left: "indices",
-                left_len: indices.len(),
-                right: "a multiple of n_neighbors",
-                right_len: k,
-            });
+        let (left, left_len, right) = ("indices", indices.len(), "a multiple of n_neighbors");
+        if left_len % k != 0 {
+            return Err(Error::LengthMismatch { left, left_len, right, right_len: k });
         }
         Neighborhoods { indices, layout: Layout::Fixed(k) }.checked()
     }
 
-    /// Neighbourhoods of any sizes from a row pointer and a flat list, checked.
+    /// Makes neighborhoods of any sizes from a row pointer and a flat list.
+    ///
+    /// Fails if the row pointer is not valid, or if a neighbor does not exist, is the point itself or is listed twice.
     pub fn from_ragged(
         indptr: impl Into<Cow<'a, [i64]>>,
         indices: impl Into<Cow<'a, [u32]>>,
@@ -109,37 +147,20 @@ impl<'a> Neighborhoods<'a> {
         Neighborhoods { indices, layout: Layout::Ragged(indptr) }.checked()
     }
 
-    /// A graph that was valid when it was made and is lent again; `indptr` is `None` when all neighbourhoods hold
-    /// `k`. Neighbours are not looked at: see [`Neighborhoods::in_range`].
-    pub fn lent(indptr: Option<&'a [i64]>, k: usize, indices: &'a [u32]) -> Result<Self> {
-        let layout = match indptr {
-            Some(indptr) => {
-                check_indptr(indptr, indices.len())?;
-                Layout::Ragged(Cow::Borrowed(indptr))
-            }
-            None if k == 0 => return Err(Error::NoNeighbors),
-            None => Layout::Fixed(k),
-        };
-        Ok(Neighborhoods { indices: Cow::Borrowed(indices), layout })
+    /// Borrows a graph that was checked before. `indptr` is `None` if all neighborhoods hold `k`, which is at least 1.
+    pub fn lent(indptr: Option<&'a [i64]>, k: usize, indices: &'a [u32]) -> Self {
+        let layout = indptr.map_or(Layout::Fixed(k), |indptr| Layout::Ragged(Cow::Borrowed(indptr)));
+        Neighborhoods { indices: Cow::Borrowed(indices), layout }
     }
 
-    /// Looks once more at what would break a computation, if the lists have been in other hands.
-    pub fn in_range(self) -> Result<Self> {
-        let largest = self.indices.par_chunks(1 << 16).map(|c| c.iter().fold(0, |m, &j| j.max(m))).max();
-        if largest.is_some_and(|j| j as usize >= self.len()) { self.checked() } else { Ok(self) }
-    }
-
-    /// Every neighbour exists, is not the point itself and is listed once.
+    /// Every neighbor exists, is not the point itself and is listed once.
     fn checked(self) -> Result<Self> {
         let n = self.len();
         let bad = (0..n).into_par_iter().find_map_first(|point| bad_neighbor(point, self.of(point), n));
-        match bad {
-            Some(error) => Err(error),
-            None => Ok(self),
-        }
+        bad.map_or(Ok(self), Err)
     }
 
-    /// How many neighbourhoods, one for each point.
+    /// Number of points.
     #[allow(clippy::len_without_is_empty)] // a graph of no points has no use for the question
     pub fn len(&self) -> usize {
         match &self.layout {
@@ -148,7 +169,7 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
-    /// The neighbours of point `i`.
+    /// The neighbors of point `i`.
     #[inline]
     pub fn of(&self, i: usize) -> &[u32] {
         match &self.layout {
@@ -157,7 +178,7 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
-    /// The neighbours of point `i` will be read soon: a hint to memory.
+    /// The neighbors of point `i` will be read soon: a hint to memory.
     #[inline]
     pub(crate) fn soon(&self, i: usize) {
         if let Some(first) = self.indices.get(self.start(i)) {
@@ -165,7 +186,7 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
-    /// Where the neighbours of point `i` begin among all.
+    /// Position of the first neighbor of point `i` in [`Neighborhoods::indices`].
     #[inline]
     pub fn start(&self, i: usize) -> usize {
         match &self.layout {
@@ -174,12 +195,12 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
-    /// All neighbours, neighbourhood after neighbourhood.
+    /// The neighbors of all points, one neighborhood after the other.
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
-    /// The size of all neighbourhoods, if it is one.
+    /// The size of the neighborhoods, if all were made with the same.
     pub fn fixed_size(&self) -> Option<usize> {
         match self.layout {
             Layout::Fixed(k) => Some(k),
@@ -187,7 +208,7 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
-    /// The size of the largest neighbourhood.
+    /// The size of the largest neighborhood.
     pub fn largest(&self) -> usize {
         match self.layout {
             Layout::Fixed(k) => k,
@@ -195,7 +216,7 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
-    /// Gives away (row pointer, indices); the row pointer is `None` when all sizes are the same.
+    /// Returns the row pointer and the indices. The row pointer is `None` if all neighborhoods have the same size.
     pub fn into_parts(self) -> (Option<Vec<i64>>, Vec<u32>) {
         let indptr = match self.layout {
             Layout::Fixed(_) => None,
@@ -204,8 +225,7 @@ impl<'a> Neighborhoods<'a> {
         (indptr, self.indices.into_owned())
     }
 
-    /// All points, each after one that lists it as far as there is one, from the lowest that is left. Neighbours stand near
-    /// each other: what goes through the points in this order finds their neighbours where it has just been.
+    /// The points in breadth-first order, from the lowest index of each component: neighbors are near each other.
     pub fn breadth_first(&self, monitor: &dyn Monitor) -> Result<Vec<u32>> {
         let mut order: Vec<u32> = Vec::with_capacity(self.len());
         let mut seen = vec![false; self.len()];
@@ -229,97 +249,86 @@ impl<'a> Neighborhoods<'a> {
         Ok(order)
     }
 
-    /// The same graph between the places of points in an order that has each once, and the place of each point.
-    /// Neighbours stay in their order.
+    /// The graph in a new order of the points, which lists each point once, and the new number of every point.
+    /// Neighbors stay in their order.
     pub fn renumbered(
         &self,
         order: &[u32],
         monitor: &dyn Monitor,
     ) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
-        let mut places = vec![0; order.len()];
-        order.iter().zip(0..).for_each(|(&point, place)| places[point as usize] = place);
-        let mut indptr = vec![0i64; order.len() + 1];
-        for (place, &point) in order.iter().enumerate() {
-            indptr[place + 1] = indptr[place] + self.of(point as usize).len() as i64;
+        let places = inverse(order);
+        Ok((self.lists_of(order, &places, monitor)?, places))
+    }
+
+    /// The graph of some points, numbered by their places in `rows`. Neighbors stay in their order.
+    ///
+    /// Fails if a row does not exist or comes twice, or if a neighbor is not among the rows.
+    pub fn part(&self, rows: &[u32], monitor: &dyn Monitor) -> Result<Neighborhoods<'static>> {
+        let n = self.len();
+        let mut places = vec![u32::MAX; n];
+        for (&row, place) in rows.iter().zip(0..) {
+            match places.get_mut(row as usize) {
+                Some(free) if *free == u32::MAX => *free = place,
+                Some(_) => return Err(Error::RepeatedRow { row: row as usize }),
+                None => return Err(Error::RowOutOfRange { row: row as usize, n }),
+            }
         }
-        let mut indices = vec![0; self.indices.len()];
-        let mut rows = Vec::with_capacity(order.len().div_ceil(LOOK));
-        let mut rest = indices.as_mut_slice();
-        for some in order.chunks(LOOK) {
-            let size = some.iter().map(|&point| self.of(point as usize).len()).sum();
-            let (own, after) = rest.split_at_mut(size);
-            rows.push((some, own));
-            rest = after;
-        }
-        rows.into_par_iter().try_for_each(|(some, own)| {
+        let leaves = rows.par_iter().find_map_first(|&row| {
+            let point = row as usize;
+            let outside = self.of(point).iter().find(|&&j| places[j as usize] == u32::MAX);
+            outside.map(|&j| Error::LeavesPart { point, neighbor: j as usize, rows: rows.len() })
+        });
+        leaves.map_or(Ok(()), Err)?;
+        self.lists_of(rows, &places, monitor)
+    }
+
+    /// The lists of some points, with the place of each neighbor for its number.
+    fn lists_of(
+        &self,
+        rows: &[u32],
+        places: &[u32],
+        monitor: &dyn Monitor,
+    ) -> Result<Neighborhoods<'static>> {
+        let indptr = row_pointer(rows.iter().map(|&point| self.of(point as usize).len()));
+        let mut indices = vec![0; indptr[rows.len()] as usize];
+        let (_, sizes) = blocks(&indptr, LOOK);
+        let chunks = pieces(&mut indices, sizes.into_iter());
+        rows.par_chunks(LOOK).zip(chunks).try_for_each(|(some, own)| {
             monitor.check()?;
             let listed = some.iter().flat_map(|&point| self.of(point as usize));
             own.iter_mut().zip(listed).for_each(|(to, &j)| *to = places[j as usize]);
             Ok(())
         })?;
-        let graph = match self.layout {
+        Ok(match self.layout {
             Layout::Fixed(k) => Neighborhoods::fixed(k, indices),
             Layout::Ragged(_) => Neighborhoods::ragged(indptr, indices),
-        };
-        Ok((graph, places))
+        })
     }
 
     /// For every point the points that list it, in rising order.
-    ///
-    /// ```
-    /// use unbend::Neighborhoods;
-    /// let star = Neighborhoods::from_fixed(1, vec![1, 0, 0]).unwrap();
-    /// assert_eq!(star.reversed().of(0), [1, 2]);
-    /// ```
     pub fn reversed(&self) -> Neighborhoods<'static> {
-        let mut sizes = vec![0usize; self.len()];
-        for &j in self.indices() {
-            sizes[j as usize] += 1;
-        }
-        let indptr = row_pointer(sizes.into_iter());
-        let mut next: Vec<usize> = indptr.iter().map(|&p| p as usize).collect();
-        let mut indices = vec![0; self.indices().len()];
-        for i in 0..self.len() {
-            for &j in self.of(i) {
-                indices[next[j as usize]] = i as u32;
-                next[j as usize] += 1;
-            }
-        }
-        Neighborhoods::ragged(indptr, indices)
+        let pairs = (0..self.len()).flat_map(|i| self.of(i).iter().map(move |&j| (j, i as u32)));
+        let lists = Csr::grouped(self.len(), self.indices().iter().copied(), pairs);
+        Neighborhoods::ragged(lists.indptr, lists.indices)
     }
 
-    /// Puts every neighbourhood in rising order of a key.
+    /// Sorts every neighborhood by a key.
     pub fn sort_rows_by_key(&mut self, key: impl Fn(u32) -> u32 + Sync) {
         let sizes: Vec<usize> = (0..self.len()).map(|i| self.of(i).len()).collect();
-        let mut rest = self.indices.to_mut().as_mut_slice();
-        let mut chunks = Vec::with_capacity(sizes.len().div_ceil(CHUNK));
-        for sizes in sizes.chunks(CHUNK) {
-            let (own, after) = rest.split_at_mut(sizes.iter().sum());
-            chunks.push((own, sizes));
-            rest = after;
-        }
-        chunks.into_par_iter().for_each(|(mut own, sizes)| {
-            for &size in sizes {
-                let (row, after) = own.split_at_mut(size);
+        let chunks = pieces(self.indices.to_mut(), sizes.chunks(CHUNK).map(|sizes| sizes.iter().sum()));
+        chunks.into_par_iter().zip(sizes.par_chunks(CHUNK)).for_each(|(own, sizes)| {
+            for row in pieces(own, sizes.iter().copied()) {
                 row.sort_unstable_by_key(|&j| key(j));
-                own = after;
             }
         });
     }
 
-    /// The undirected graph: `j` beside `i` when either lists the other, in rising order.
+    /// The undirected graph: `j` is a neighbor of `i` if either lists the other. Neighbors are in rising order.
     pub fn symmetrized(&self) -> Neighborhoods<'static> {
         self.mutual().0
     }
 
-    /// The undirected graph, and for each of its entries by how many of the two ends it is listed.
-    ///
-    /// ```
-    /// use unbend::Neighborhoods;
-    /// let star = Neighborhoods::from_fixed(1, vec![1, 0, 0]).unwrap();
-    /// let (graph, counts) = star.mutual();
-    /// assert_eq!((graph.of(0), counts), (&[1, 2][..], vec![2, 1, 2, 1]));
-    /// ```
+    /// The undirected graph, and for each of its entries the number of ends (1 or 2) that list the other.
     pub fn mutual(&self) -> (Neighborhoods<'static>, Vec<u8>) {
         let reversed = self.reversed();
         let mut sizes = vec![0; self.len()];
@@ -329,11 +338,13 @@ impl<'a> Neighborhoods<'a> {
                 merge(self.of(c * CHUNK + o), reversed.of(c * CHUNK + o), own, |_, _| *size += 1);
             }
         });
-        let indptr = row_pointer(sizes.into_iter());
+        let indptr: Vec<i64> = row_pointer(sizes.into_iter());
         let total = indptr[self.len()] as usize;
         let (mut indices, mut counts) = (vec![0; total], vec![0; total]);
-        let chunks = split(&indptr, &mut indices, &mut counts);
-        chunks.into_par_iter().for_each_init(Vec::new, |sorted, (block, indices, counts)| {
+        let (blocks, sizes) = blocks(&indptr, CHUNK);
+        let sizes = || sizes.iter().copied();
+        let places = pieces(&mut indices, sizes()).into_par_iter().zip(pieces(&mut counts, sizes()));
+        places.zip(blocks).for_each_init(Vec::new, |sorted, ((indices, counts), block)| {
             let mut places = indices.iter_mut().zip(counts);
             for i in block {
                 merge(self.of(i), reversed.of(i), sorted, |j, count| {
@@ -346,50 +357,26 @@ impl<'a> Neighborhoods<'a> {
         (Neighborhoods::ragged(indptr, indices), counts)
     }
 
-    /// The connected component of every point in the undirected graph, numbered by their first points.
+    /// The connected component of every point in the undirected graph. Components are numbered by their lowest points.
     pub fn components(&self) -> Vec<u32> {
-        let mut parent: Vec<u32> = (0..self.len() as u32).collect();
+        let mut sets: UnionFind = UnionFind::new(self.len());
         for i in 0..self.len() {
             for &j in self.of(i) {
-                let (a, b) = (root(&mut parent, i as u32), root(&mut parent, j));
-                parent[a.max(b) as usize] = a.min(b);
+                sets.join(i as u32, j, ());
             }
         }
-        let mut labels = vec![0; self.len()];
-        let mut count = 0;
-        for i in 0..self.len() {
-            let top = root(&mut parent, i as u32) as usize;
-            if top == i {
-                labels[i] = count;
-                count += 1;
-            } else {
-                labels[i] = labels[top]; // a root is the lowest of its component, so it has its label
-            }
-        }
-        labels
+        sets.labels()
     }
 }
 
-/// The places of every `CHUNK` rows in two lists, to be written by one thread each.
-fn split<'l>(
-    indptr: &[i64],
-    mut indices: &'l mut [u32],
-    mut counts: &'l mut [u8],
-) -> Vec<(Range<usize>, &'l mut [u32], &'l mut [u8])> {
+/// Every `len` rows, and how many entries they have.
+fn blocks(indptr: &[i64], len: usize) -> (Vec<Range<usize>>, Vec<usize>) {
     let n = indptr.len() - 1;
-    let mut chunks = Vec::with_capacity(n.div_ceil(CHUNK));
-    for start in (0..n).step_by(CHUNK) {
-        let end = (start + CHUNK).min(n);
-        let size = (indptr[end] - indptr[start]) as usize;
-        let (own, own_counts);
-        (own, indices) = indices.split_at_mut(size);
-        (own_counts, counts) = counts.split_at_mut(size);
-        chunks.push((start..end, own, own_counts));
-    }
-    chunks
+    let blocks = (0..n).step_by(len).map(|start| start..(start + len).min(n));
+    blocks.map(|block| (block.clone(), (indptr[block.end] - indptr[block.start]) as usize)).unzip()
 }
 
-/// Calls `f(j, count)` for every `j` that one or both of two lists hold, in rising order; the second list rises already.
+/// Calls `f(j, count)` for every `j` in one or both of two lists, in rising order; the second list is sorted.
 #[inline(always)]
 fn merge(own: &[u32], rising: &[u32], sorted: &mut Vec<u32>, mut f: impl FnMut(u32, u8)) {
     sorted.clear();
@@ -418,43 +405,6 @@ fn merge(own: &[u32], rising: &[u32], sorted: &mut Vec<u32>, mut f: impl FnMut(u
             (None, None) => return,
         }
     }
-}
-
-/// The representative of `i`, halving the path to it.
-fn root(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
-    }
-    i
-}
-
-fn row_pointer(sizes: impl Iterator<Item = usize>) -> Vec<i64> {
-    let mut end = 0;
-    std::iter::once(0)
-        .chain(sizes.map(|size| {
-            end += size as i64;
-            end
-        }))
-        .collect()
-}
-
-fn check_indptr(indptr: &[i64], len: usize) -> Result<()> {
-    let bad = |position: usize, reason: String| Err(Error::BadIndptr { position, reason });
-    if indptr.len() < 2 {
-        return bad(0, format!("it has {} entries, at least 2 are needed", indptr.len()));
-    }
-    if indptr[0] != 0 {
-        return bad(0, format!("it starts at {}, not 0", indptr[0]));
-    }
-    if let Some(i) = (1..indptr.len()).find(|&i| indptr[i] < indptr[i - 1]) {
-        return bad(i, format!("it falls from {} to {}", indptr[i - 1], indptr[i]));
-    }
-    let last = indptr.len() - 1;
-    if indptr[last] != len as i64 {
-        return bad(last, format!("it ends at {}, but there are {len} indices", indptr[last]));
-    }
-    Ok(())
 }
 
 fn bad_neighbor(point: usize, neighbors: &[u32], n: usize) -> Option<Error> {

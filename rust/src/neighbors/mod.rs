@@ -1,10 +1,25 @@
-//! Who is near whom: the neighbours of every point, by number or by radius, and those of new points; and where given
-//! points stand among all others.
+//! Nearest neighbors of every point, by number or by radius, and of new points; the ranks of given points among all
+//! others.
 //!
-//! Two exact searches give the same result to the last bit: a kd-tree for narrow data, blocked matrix
-//! products for wide data. Between 5 and 16 dimensions a look at a few leaves decides. Where both would
-//! take long, [`find`] searches [`approximate`]ly, and says what share of the neighbours it found. The shortest ways along the
-//! graph that they span are in [`paths`].
+//! Two exact searches give bit-for-bit the same result: a kd-tree for low-dimensional data, and blocked matrix products
+//! for high-dimensional data. Between 5 and 16 dimensions a sample of leaves decides which is faster. Where both would
+//! take long, [`find`] searches [`approximate`]ly and measures the recall. Shortest paths on the neighborhood graph are
+//! in [`paths`]. Ties go to the lower index.
+//!
+//! ```
+//! use ndarray::array;
+//! use unbend::{Points, Unmonitored, neighbors};
+//! let (line, new) = (array![[0.0], [1.0], [3.0]], array![[1.0], [9.0]]);
+//! let points = Points::new("X", line.view(), &Unmonitored)?;
+//! let knn = neighbors::nearest(&points, 1, Default::default(), &Unmonitored)?;
+//! assert_eq!((knn.neighborhoods.indices(), knn.distances), (&[1, 0, 1][..], vec![1.0, 1.0, 2.0]));
+//! let new = Points::new("new", new.view(), &Unmonitored)?;
+//! let found = neighbors::query(&points, &new, 2, Default::default(), &Unmonitored)?;
+//! assert_eq!((found.indices, found.distances), (vec![1, 0, 2, 1], vec![0.0, 1.0, 6.0, 8.0]));
+//! let ranks = neighbors::ranks(&points, None, &[2, 2, 0], 1, Default::default(), &Unmonitored)?;
+//! assert_eq!(ranks, [2, 2, 2]);
+//! # Ok::<(), unbend::Error>(())
+//! ```
 
 pub mod approximate;
 mod blocked;
@@ -14,104 +29,89 @@ mod kdtree;
 pub mod paths;
 mod ranks;
 
+use graph::Table;
+pub(crate) use graph::zeros;
 pub use graph::{Found, Knn, Neighborhoods};
-pub(crate) use kdtree::zeros;
+pub use kdtree::MAX_TREE_DIM;
 pub use ranks::{RankRow, ranks};
 
 use ndarray::Axis;
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use crate::points::{Points, Values};
+use crate::points::{Points, Values, with_view};
 
-/// How to search.
+const STAGE: &str = "neighbors";
+
+/// The exact search to use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Search {
-    /// Whichever is expected to be faster.
+    /// The one that is expected to be faster.
     #[default]
     Auto,
-    /// The kd-tree; at most 16 dimensions.
+    /// The kd-tree, for at most [`MAX_TREE_DIM`] dimensions.
     Tree,
     /// Blocked matrix products.
     Blocked,
 }
 
-/// Whether neighbours must be the nearest for sure.
+/// Whether neighbors must be exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Method {
     /// Exact, unless that would take long.
     #[default]
     Auto,
-    /// All of them.
+    /// Exact neighbors.
     Exact,
-    /// Nearly all of them.
+    /// Nearly all of the true neighbors.
     Approximate,
 }
 
-/// Neighbours, and how many of the true ones they are.
+/// Neighbors, and the recall of the search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Nearest {
-    /// Who they are, and how far.
+    /// The neighbors and their distances.
     pub knn: Knn,
-    /// The share of the true neighbours among those found, as measured for a random sample of points; nothing if all
-    /// were found for sure.
+    /// Share of the true neighbors among those found, measured on a random sample of points; `None` after an exact
+    /// search.
     pub recall: Option<f64>,
 }
 
-/// Up to this dimension the tree always wins.
-const NARROW: usize = 4;
+/// Up to this dimension, the kd-tree is always faster.
+pub const ALWAYS_TREE_DIM: usize = 4;
 
-/// The tree wins while it computes less than this share of all distances. Measured: a distance in the
-/// tree costs about 5 ns, one among blocked products about 0.4 ns.
+/// The kd-tree is faster if it computes less than this share of all distances. Measured: a distance costs about 5 ns in
+/// the tree and 0.4 ns among blocked products.
 const WORTHWHILE_SHARE: f64 = 0.08;
 
-/// An exact search takes long where n^2 (q + 64) is more than this: some six seconds on two threads.
-const LONG: f64 = 1e12;
+/// If n^2 (q + 64) exceeds this, an exact search by products takes more than six seconds on two threads, and
+/// [`Method::Auto`] may search approximately.
+pub const MAX_EXACT_WORK: f64 = 1e12;
 
-/// Fewer new points than this are answered by products before a tree is built, whatever n is.
-const FEW: usize = 128;
+/// Fewer new points than this are searched by products, whatever n is: building a tree would take longer.
+const FEW_QUERIES: usize = 128;
 
-/// The `k` nearest others of every point, nearest first; ties go to the lower index.
+/// The `k` nearest neighbors of every point, not counting the point itself, nearest first.
 ///
-/// ```
-/// use ndarray::array;
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let line = array![[0.0], [1.0], [3.0]];
-/// let points = Points::new("X", line.view(), &Unmonitored)?;
-/// let knn = neighbors::nearest(&points, 1, Default::default(), &Unmonitored)?;
-/// assert_eq!(knn.neighborhoods.indices(), [1, 0, 1]);
-/// assert_eq!(knn.distances, [1.0, 1.0, 2.0]);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// Fails if `k` is 0, if there are not more than `k` points, or if [`Search::Tree`] is asked for too many dimensions.
 pub fn nearest(points: &Points, k: usize, search: Search, monitor: &dyn Monitor) -> Result<Knn> {
-    let n = points.len();
-    if k == 0 {
-        return Err(Error::NoNeighbors);
-    }
-    if n <= k {
-        return Err(Error::TooFewPoints { n_neighbors: k, n });
-    }
-    let found = if use_tree(points, None, k, search, monitor)? {
-        kdtree::nearest(points, k, monitor)
-    } else {
-        blocked::nearest(points, k, monitor)
-    };
-    found.map(Found::into_knn)
+    check_neighbors(k, points.len())?;
+    Ok(run(points, None, k, search, monitor)?.into_knn())
 }
 
-/// The `k` nearest others of every point, exactly or nearly, nearest first.
+/// Fails unless `n` points can have `k` neighbors each, at least 1.
+pub(crate) fn check_neighbors(k: usize, n: usize) -> Result<()> {
+    match k {
+        0 => Err(Error::NoNeighbors),
+        _ if n <= k => Err(Error::TooFewPoints { n_neighbors: k, n }),
+        _ => Ok(()),
+    }
+}
+
+/// The `k` nearest neighbors of every point, exact or approximate, nearest first.
 ///
-/// `Auto` is exact where the kd-tree searches, and while products would not take long.
-///
-/// ```
-/// use ndarray::array;
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let line = array![[0.0], [1.0], [3.0]];
-/// let points = Points::new("X", line.view(), &Unmonitored)?;
-/// let found = neighbors::find(&points, 1, Default::default(), &Default::default(), &Unmonitored)?;
-/// assert_eq!((found.knn.neighborhoods.indices(), found.recall), (&[1, 0, 1][..], None));
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// [`Method::Auto`] is exact if the kd-tree is faster, or if products would not take long. Fails as [`nearest`] does,
+/// or if the target recall is not in (0, 1].
 pub fn find(
     points: &Points,
     k: usize,
@@ -119,14 +119,8 @@ pub fn find(
     target: &approximate::Target,
     monitor: &dyn Monitor,
 ) -> Result<Nearest> {
-    let n = points.len();
     target.check()?;
-    if k == 0 {
-        return Err(Error::NoNeighbors);
-    }
-    if n <= k {
-        return Err(Error::TooFewPoints { n_neighbors: k, n });
-    }
+    check_neighbors(k, points.len())?;
     let exact = match method {
         Method::Exact => true,
         Method::Approximate => false,
@@ -141,20 +135,10 @@ pub fn find(
 
 fn takes_long(points: &Points) -> bool {
     let (n, q) = (points.len() as f64, points.dim() as f64);
-    n * n * (q + 64.0) > LONG
+    n * n * (q + 64.0) > MAX_EXACT_WORK
 }
 
-/// The `k` nearest others of some points, or of all if there are no `centers`: `k` after `k`, nearest first.
-///
-/// ```
-/// use ndarray::array;
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let line = array![[0.0], [1.0], [3.0]];
-/// let points = Points::new("X", line.view(), &Unmonitored)?;
-/// let near = neighbors::nearest_to(&points, Some(&[2]), 2, Default::default(), &Unmonitored)?;
-/// assert_eq!(near, [1, 0]);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// The `k` nearest neighbors of the points `centers`, or of all points: `k` indices per center, nearest first.
 pub fn nearest_to(
     points: &Points,
     centers: Option<&[u32]>,
@@ -165,21 +149,16 @@ pub fn nearest_to(
     let Some(centers) = centers else {
         return Ok(nearest(points, k, search, monitor)?.neighborhoods.into_parts().1);
     };
-    if points.len() <= k {
-        return Err(Error::TooFewPoints { n_neighbors: k, n: points.len() });
-    }
+    check_neighbors(k, points.len())?;
     let rows: Vec<usize> = centers.iter().map(|&i| i as usize).collect();
     let of = |asking: Values| -> Result<Vec<u32>> {
         let found = query(points, &Points::new("centers", asking, monitor)?, k + 1, search, monitor)?;
         Ok(without_centers(&found, centers))
     };
-    match points.values() {
-        Values::F32(view) => of(view.select(Axis(0), &rows).view().into()),
-        Values::F64(view) => of(view.select(Axis(0), &rows).view().into()),
-    }
+    with_view!(points.values(), view => of(view.select(Axis(0), &rows).view().into()))
 }
 
-/// One fewer for each: the centre itself, or the last if the centre has too many copies to be among the nearest.
+/// One fewer for each: the center itself, or the last if the center has too many copies to be among the nearest.
 fn without_centers(found: &Found, centers: &[u32]) -> Vec<u32> {
     let others = |(row, &center): (&[u32], &u32)| {
         let last = row.iter().position(|&j| j == center).unwrap_or(row.len() - 1);
@@ -188,21 +167,10 @@ fn without_centers(found: &Found, centers: &[u32]) -> Vec<u32> {
     found.indices.chunks(found.k).zip(centers).flat_map(others).collect()
 }
 
-/// The `k` nearest of `points` for every new point, nearest first; ties go to the lower index.
+/// The `k` nearest `points` of every new point, nearest first. A point that coincides with a new one is a neighbor like
+/// any other.
 ///
-/// A point that coincides with a new one is its neighbour like any other.
-///
-/// ```
-/// use ndarray::array;
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let (line, new) = (array![[0.0], [1.0], [3.0]], array![[1.0], [9.0]]);
-/// let points = Points::new("X", line.view(), &Unmonitored)?;
-/// let new = Points::new("new", new.view(), &Unmonitored)?;
-/// let found = neighbors::query(&points, &new, 2, Default::default(), &Unmonitored)?;
-/// assert_eq!(found.indices, [1, 0, 2, 1]);
-/// assert_eq!(found.distances, [0.0, 1.0, 6.0, 8.0]);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// Fails if `k` is 0 or exceeds the number of points, or if the dimensions differ.
 pub fn query(
     points: &Points,
     new: &Points,
@@ -221,17 +189,28 @@ pub fn query(
         let (left_dim, right_dim) = (new.dim(), points.dim());
         return Err(Error::DimensionMismatch { left: "new", left_dim, right: "X", right_dim });
     }
-    let few = search == Search::Auto && new.len() < FEW;
-    if !few && use_tree(points, Some(new), k, search, monitor)? {
-        kdtree::query(points, new, k, monitor)
+    run(points, Some(new), k, search, monitor)
+}
+
+/// The `k` nearest points of every new point, or of every point itself.
+fn run(
+    points: &Points,
+    new: Option<&Points>,
+    k: usize,
+    search: Search,
+    monitor: &dyn Monitor,
+) -> Result<Found> {
+    let few = search == Search::Auto && new.is_some_and(|new| new.len() < FEW_QUERIES);
+    if !few && use_tree(points, new, k, search, monitor)? {
+        kdtree::search(points, new, k, monitor)
     } else {
-        blocked::query(points, new, k, monitor)
+        blocked::search(points, new, k, monitor)
     }
 }
 
-/// All others at distance `radius` or less of every point, nearest first; ties in order of index.
+/// All other points at a distance of at most `radius` from every point, nearest first.
 ///
-/// Cost: that of the search for as many neighbours as there are on average.
+/// Fails if the radius is negative or not finite. Cost: that of a search for the mean number of neighbors found.
 pub fn within(points: &Points, radius: f64, search: Search, monitor: &dyn Monitor) -> Result<Knn> {
     if !(radius >= 0.0 && radius.is_finite()) {
         return Err(Error::BadRadius { radius });
@@ -263,14 +242,21 @@ fn prescribed(points: &Points, search: Search) -> Result<Option<bool>> {
     let q = points.dim();
     match search {
         Search::Blocked => Ok(Some(false)),
-        Search::Tree if q <= kdtree::WIDEST => Ok(Some(true)),
+        Search::Tree if q <= MAX_TREE_DIM => Ok(Some(true)),
         Search::Tree => Err(Error::OutOfRange {
             name: "dimension",
             value: q as f64,
             needed: "the kd-tree takes at most 16 dimensions",
         }),
-        Search::Auto if q <= NARROW => Ok(Some(true)),
-        Search::Auto if q > kdtree::WIDEST => Ok(Some(false)),
+        Search::Auto if q <= ALWAYS_TREE_DIM => Ok(Some(true)),
+        Search::Auto if q > MAX_TREE_DIM => Ok(Some(false)),
         Search::Auto => Ok(None),
     }
+}
+
+/// The place of each point in an order that lists each point once.
+fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut places = vec![0; order.len()];
+    order.iter().zip(0..).for_each(|(&point, place)| places[point as usize] = place);
+    places
 }

@@ -1,21 +1,18 @@
-//! Where given points stand among the neighbours of others: exact ranks without sorting all distances.
+//! Where given points stand among the neighbors of others: exact ranks without sorting all distances.
 //!
 //! The rank of j about i counts the others l of i with (d_il, l) <= (d_ij, j) by squared distance, then index: the
 //! order of `nearest`, where ties go to the lower index. A few distances are thresholds, and all points are counted
 //! below them: by boxes of the kd-tree, or in tiles of matrix products. Where most points are asked for, rows of
 //! distances are sorted instead.
 //!
-//! Cost: as the search for neighbours, and for each threshold what lies near it (tree), or a compare for each
+//! Cost: as the search for neighbors, and for each threshold what lies near it (tree), or a compare for each
 //! distance (products); O(n^2 log n) where rows are sorted. Memory: O(n k).
-
-use std::ops::Range;
-use std::sync::atomic::AtomicU32;
 
 use rayon::prelude::*;
 
 use super::blocked::squared_distance;
 use super::{Search, blocked, kdtree};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_rows};
 use crate::monitor::Monitor;
 use crate::points::Points;
 
@@ -24,18 +21,13 @@ pub(super) const STAGE: &str = "ranks";
 /// Rows are sorted when more than this share of all points is asked for.
 const SORTED_SHARE: f64 = 0.25;
 
-/// The rank of each of the points listed, `k` after `k` for each centre: 1 for the nearest other, n - 1 for the
-/// farthest. All points are centres if there are no `centers`.
+/// The tree is faster while it scans less than this share of all points.
+const WORTHWHILE_SHARE: f64 = 0.2;
+
+/// The rank of each listed point among the neighbors of its center: 1 for the nearest, n - 1 for the farthest.
 ///
-/// ```
-/// use ndarray::array;
-/// use unbend::{Points, Unmonitored, neighbors};
-/// let line = array![[0.0], [1.0], [3.0]];
-/// let points = Points::new("X", line.view(), &Unmonitored)?;
-/// let ranks = neighbors::ranks(&points, None, &[2, 2, 0], 1, Default::default(), &Unmonitored)?;
-/// assert_eq!(ranks, [2, 2, 2]);
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// `listed` has `k` points per center; without `centers` all points are centers. Ties are broken by index. Fails if a
+/// point does not exist or is its own center, or if the lengths do not match.
 pub fn ranks(
     points: &Points,
     centers: Option<&[u32]>,
@@ -46,14 +38,14 @@ pub fn ranks(
 ) -> Result<Vec<u32>> {
     let asked = Asked { centers, listed, k };
     asked.check(points.len())?;
-    if search == Search::Auto && asked.many(points.len()) {
+    if search == Search::Auto && k as f64 > SORTED_SHARE * points.len() as f64 {
         return sorted(points, &asked, monitor);
     }
-    if use_tree(points, &asked, search, monitor)? {
-        kdtree::ranks(points, &asked, monitor)
-    } else {
-        blocked::ranks(points, &asked, monitor)
-    }
+    let use_tree = match super::prescribed(points, search)? {
+        Some(choice) => choice,
+        None => kdtree::counted_share(points, &asked, monitor)? < WORTHWHILE_SHARE,
+    };
+    if use_tree { kdtree::ranks(points, &asked, monitor) } else { blocked::ranks(points, &asked, monitor) }
 }
 
 /// Whose ranks about whom are asked for.
@@ -68,32 +60,22 @@ impl Asked<'_> {
         if self.k == 0 {
             return Err(Error::NoNeighbors);
         }
-        let (left_len, right_len) = (self.listed.len(), self.centers.map_or(n, <[u32]>::len) * self.k);
-        if left_len != right_len {
-            let (left, right) = ("the list of neighbours", "as many for each centre");
-            return Err(Error::LengthMismatch { left, left_len, right, right_len });
+        let needed = self.centers.map_or(n, <[u32]>::len) * self.k;
+        check_rows(("the list of neighbors", self.listed.len()), ("as many for each center", needed))?;
+        for place in 0..self.len() {
+            let (center, listed) = (self.center(place), self.of(place));
+            let point = center as usize;
+            if let Some(&j) = std::iter::once(&center).chain(listed).find(|&&j| j as usize >= n) {
+                return Err(Error::NeighborOutOfRange { point, neighbor: j as usize, n });
+            }
+            if listed.contains(&center) {
+                return Err(Error::RepeatedNeighbor { point, neighbor: point });
+            }
         }
-        let bad = |&place: &usize| {
-            let i = self.center(place);
-            i as usize >= n || self.of(place).iter().any(|&j| j as usize >= n || j == i)
-        };
-        match (0..self.len()).find(bad) {
-            None => Ok(()),
-            Some(place) => Err(self.error(place, n)),
-        }
+        Ok(())
     }
 
-    fn error(&self, place: usize, n: usize) -> Error {
-        let point = self.center(place) as usize;
-        let outside =
-            std::iter::once(&self.center(place)).chain(self.of(place)).find(|&&j| j as usize >= n).copied();
-        match outside {
-            Some(neighbor) => Error::NeighborOutOfRange { point, neighbor: neighbor as usize, n },
-            None => Error::RepeatedNeighbor { point, neighbor: point },
-        }
-    }
-
-    /// How many centres.
+    /// How many centers.
     pub fn len(&self) -> usize {
         self.listed.len() / self.k
     }
@@ -105,14 +87,10 @@ impl Asked<'_> {
     pub fn of(&self, place: usize) -> &[u32] {
         &self.listed[place * self.k..][..self.k]
     }
-
-    fn many(&self, n: usize) -> bool {
-        self.k as f64 > SORTED_SHARE * n as f64
-    }
 }
 
-/// The thresholds of one centre: (squared distance, index) of each point listed, nearest first.
-#[derive(Default)]
+/// The thresholds of one center: (squared distance, index) of each point listed, nearest first.
+#[derive(Debug, Default)]
 pub(super) struct Thresholds {
     pub at: Vec<f64>,
     other: Vec<f64>,
@@ -121,35 +99,26 @@ pub(super) struct Thresholds {
 }
 
 impl Thresholds {
-    pub fn load(&mut self, points: &Points, center: u32, listed: &[u32]) {
+    pub fn load(&mut self, points: &Points, center: u32, listed: impl Iterator<Item = u32>) {
         self.at.resize(points.dim(), 0.0);
         self.other.resize(points.dim(), 0.0);
         points.copy_row(center as usize, &mut self.at);
         self.sorted.clear();
-        for (slot, &j) in listed.iter().enumerate() {
+        for (j, slot) in listed.zip(0..) {
             points.copy_row(j as usize, &mut self.other);
-            self.sorted.push((squared_distance(&self.at, &self.other), j, slot as u32));
+            self.sorted.push((squared_distance(&self.at, &self.other), j, slot));
         }
         self.sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     }
 }
 
-/// The rank that follows from how many points, the centre among them, are below a threshold. The centre itself is at
+/// The rank that follows from how many points, the center among them, are below a threshold. The center itself is at
 /// distance 0.
 pub(super) fn rank(below: u32, threshold: (f64, u32), center: u32) -> u32 {
     below + 1 - u32::from((0.0, center) < threshold)
 }
 
-/// A place for each rank, which any thread may write.
-pub(super) fn places(asked: &Asked) -> Result<Vec<AtomicU32>> {
-    kdtree::zeros(asked.listed.len())
-}
-
-pub(super) fn filled(places: Vec<AtomicU32>) -> Vec<u32> {
-    places.into_iter().map(AtomicU32::into_inner).collect()
-}
-
-/// All distances of each centre, sorted.
+/// All distances of each center, sorted.
 fn sorted(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u32>> {
     let mut ranks = vec![0; asked.listed.len()];
     ranks.par_chunks_mut(asked.k).enumerate().try_for_each_init(
@@ -170,44 +139,20 @@ fn sorted(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u
 pub struct RankRow {
     /// Of each point.
     pub ranks: Vec<u32>,
-    at: Vec<f64>,
-    other: Vec<f64>,
-    order: Vec<(f64, u32)>,
+    others: Thresholds,
 }
 
 impl RankRow {
     /// Sorts all others of `center`.
     pub fn load(&mut self, points: &Points, center: u32, monitor: &dyn Monitor) -> Result<()> {
         monitor.check()?;
-        self.at.resize(points.dim(), 0.0);
-        self.other.resize(points.dim(), 0.0);
+        let n = points.len() as u32;
+        self.others.load(points, center, (0..center).chain(center + 1..n));
         self.ranks.resize(points.len(), 0);
-        points.copy_row(center as usize, &mut self.at);
-        self.order.clear();
-        for j in Self::others(center, points.len()) {
-            points.copy_row(j as usize, &mut self.other);
-            self.order.push((squared_distance(&self.at, &self.other), j));
-        }
-        monitor.check()?;
-        self.order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         self.ranks[center as usize] = 0;
-        for (&(_, j), rank) in self.order.iter().zip(1..) {
+        for (&(_, j, _), rank) in self.others.sorted.iter().zip(1..) {
             self.ranks[j as usize] = rank;
         }
         Ok(())
     }
-
-    fn others(center: u32, n: usize) -> std::iter::Chain<Range<u32>, Range<u32>> {
-        (0..center).chain(center + 1..n as u32)
-    }
-}
-
-/// The tree wins while its walks meet less than this share of all points.
-const WORTHWHILE_SHARE: f64 = 0.2;
-
-fn use_tree(points: &Points, asked: &Asked, search: Search, monitor: &dyn Monitor) -> Result<bool> {
-    if let Some(choice) = super::prescribed(points, search)? {
-        return Ok(choice);
-    }
-    Ok(kdtree::counted_share(points, asked, monitor)? < WORTHWHILE_SHARE)
 }

@@ -1,37 +1,18 @@
-//! The alignment matrix: sum of S_i'W_i'W_i S_i over all neighbourhoods, S_i choosing the points of the i-th.
+//! The alignment matrix: sum of S_i'W_i'W_i S_i over all neighborhoods, S_i choosing the points of the i-th.
 //!
-//! Rows are found in parallel, each by one thread from the neighbourhoods that hold its point, in rising order: the same
-//! bits on any number of threads, and exactly symmetric. Cost: O(n k^2 r) for r vectors a neighbourhood; a row
-//! has some 4 k to 6 k entries.
+//! One thread sums each row, from the neighborhoods that hold its point in rising order: bit-for-bit reproducible, and
+//! exactly symmetric. Cost: O(n k^2 r) for r vectors per neighborhood; a row has about 4 k to 6 k entries.
 
 use rayon::prelude::*;
 
 use super::weights::{Block, CHUNK, LocalWeights};
 use crate::charts::members;
+use crate::csr::Csr;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 
 const STAGE: &str = "matrix";
-
-/// A sparse matrix, compressed row after row, the indices of each row rising.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Csr {
-    /// Row `i` is `indptr[i]..indptr[i + 1]`.
-    pub indptr: Vec<i64>,
-    /// Columns; as sparse libraries number them.
-    pub indices: Vec<i32>,
-    /// Entries.
-    pub data: Vec<f64>,
-}
-
-/// Some rows.
-#[derive(Default)]
-struct Rows {
-    sizes: Vec<usize>,
-    indices: Vec<i32>,
-    data: Vec<f64>,
-}
 
 /// One row while it is summed: where each column has its place, and which columns have one.
 struct Row {
@@ -71,20 +52,22 @@ impl Row {
     }
 
     /// Moves what was summed to `rows`, in order of columns.
-    fn finish(&mut self, rows: &mut Rows) {
-        rows.sizes.push(self.columns.len());
+    fn finish(&mut self, rows: &mut Csr<f64>) {
         let start = rows.indices.len();
-        rows.indices.extend(self.columns.iter().map(|&j| j as i32));
+        rows.indices.extend_from_slice(&self.columns);
         rows.indices[start..].sort_unstable();
-        rows.data.extend(rows.indices[start..].iter().map(|&j| self.sums[self.places[j as usize] as usize]));
+        rows.values
+            .extend(rows.indices[start..].iter().map(|&j| self.sums[self.places[j as usize] as usize]));
+        rows.end_row();
         self.columns.clear();
         self.sums.clear();
     }
 }
 
 impl LocalWeights {
-    /// The alignment matrix M: y'M y is the sum of phi.
-    pub fn matrix(&self, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Csr> {
+    /// The alignment matrix M: y'M y is the sum of phi. Exactly symmetric, with rising columns. Fails if `graph` does
+    /// not fit.
+    pub fn matrix(&self, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Csr<f64>> {
         self.check_graph(graph)?;
         let n = self.len();
         if n > i32::MAX as usize {
@@ -92,13 +75,13 @@ impl LocalWeights {
         }
         let reversed = graph.reversed();
         let done = std::sync::atomic::AtomicUsize::new(0);
-        let chunks: Vec<Rows> = (0..n.div_ceil(CHUNK))
+        let chunks: Vec<Csr<f64>> = (0..n.div_ceil(CHUNK))
             .into_par_iter()
             .map_init(
                 || Row::new(n),
                 |row, c| {
                     monitor.check()?;
-                    let (mut rows, end) = (Rows::default(), ((c + 1) * CHUNK).min(n));
+                    let (mut rows, end) = (Csr::default(), ((c + 1) * CHUNK).min(n));
                     for a in c * CHUNK..end {
                         for &i in reversed.of((a + 1).min(n - 1)) {
                             graph.soon(i as usize);
@@ -115,28 +98,24 @@ impl LocalWeights {
             )
             .collect::<Result<_>>()?;
         monitor.check()?;
-        Ok(concatenate(n, chunks))
+        Ok(Csr::concatenated(chunks))
     }
 
-    /// A + A' for LEM and DFM, the weights of the undirected graph: minus the entries of the matrix off its diagonal.
-    pub fn affinity(&self, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Csr> {
+    /// A + A' for LEM and DFM: minus the off-diagonal entries of the matrix. Fails for other weights.
+    pub fn affinity(&self, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Csr<f64>> {
         self.degrees(graph, false)?;
         let matrix = self.matrix(graph, monitor)?;
-        let mut affinity = Csr { indptr: vec![0], indices: vec![], data: vec![] };
+        let mut affinity = Csr::default();
         for i in 0..self.len() {
-            for at in matrix.indptr[i] as usize..matrix.indptr[i + 1] as usize {
-                if matrix.indices[at] != i as i32 {
-                    affinity.indices.push(matrix.indices[at]);
-                    affinity.data.push(-matrix.data[at]);
-                }
-            }
-            affinity.indptr.push(affinity.indices.len() as i64);
+            let (columns, values) = matrix.row(i);
+            let others = columns.iter().zip(values).filter(|(j, _)| **j as usize != i);
+            others.for_each(|(&j, &value)| affinity.push(j, -value));
+            affinity.end_row();
         }
         Ok(affinity)
     }
 
-    /// Row `a` from the neighbourhoods that hold point `a`, its own in its turn: entries (a, b) and (b, a) are sums of
-    /// the same numbers in the same order.
+    /// Row `a` from the neighborhoods that hold point `a`, in order, so that entries (a, b) and (b, a) are equal.
     fn sum_row(&self, graph: &Neighborhoods, reversed: &Neighborhoods, a: usize, row: &mut Row) {
         let holders = reversed.of(a);
         let before = holders.partition_point(|&i| (i as usize) < a);
@@ -168,30 +147,4 @@ impl LocalWeights {
             row.add(i, block.border(p));
         }
     }
-}
-
-/// The rows of all chunks, end to end; each chunk is given back as soon as it is copied.
-fn concatenate(n: usize, chunks: Vec<Rows>) -> Csr {
-    let total = chunks.iter().map(|rows| rows.indices.len()).sum();
-    let mut indptr = Vec::with_capacity(n + 1);
-    indptr.push(0);
-    let mut end = 0;
-    for size in chunks.iter().flat_map(|rows| &rows.sizes) {
-        end += *size as i64;
-        indptr.push(end);
-    }
-    let (mut indices, mut data) = (vec![0; total], vec![0.0; total]);
-    let (mut rest, mut rest_data) = (indices.as_mut_slice(), data.as_mut_slice());
-    let mut pieces = Vec::with_capacity(chunks.len());
-    for rows in chunks {
-        let (own, own_data);
-        (own, rest) = rest.split_at_mut(rows.indices.len());
-        (own_data, rest_data) = rest_data.split_at_mut(rows.data.len());
-        pieces.push((own, own_data, rows));
-    }
-    pieces.into_par_iter().for_each(|(indices, data, rows)| {
-        indices.copy_from_slice(&rows.indices);
-        data.copy_from_slice(&rows.data);
-    });
-    Csr { indptr, indices, data }
 }

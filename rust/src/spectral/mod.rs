@@ -1,41 +1,37 @@
-//! The normalised family (Goldberg, Zakai, Kushnir & Ritov, *The price of normalization*, section 2): what LLE, MLLE,
-//! LTSA, HLLE, LEM and DFM know of every neighbourhood, the matrix they make of it, and its smallest eigenvectors.
+//! The normalized family (Goldberg, Zakai, Kushnir & Ritov, *The price of normalization*, section 2): the local weights
+//! of LLE, MLLE, LTSA, HLLE, LEM and DFM, their alignment matrix, and its smallest eigenvectors.
 //!
-//! All minimise Phi(Y) = sum |W_i Y_i|^2 (eq. 2) over embeddings of unit covariance and differ in their W_i only.
+//! All minimize Phi(Y) = sum |W_i Y_i|^2 (eq. 2) over embeddings of unit covariance, and differ only in their W_i.
 //!
-//! | file | what |
+//! | module | contents |
 //! |---|---|
-//! | `lle`, `mlle`, `ltsa`, `hlle`, `lem`, `dfm` | W_i, an algorithm each |
-//! | `weights` | their common form, and Phi |
+//! | `weights` | W_i of `lle`, `mlle`, `ltsa`, `hlle`, `lem` and `dfm` in one form, and Phi |
 //! | `matrix` | the alignment matrix |
-//! | `eigenvectors` | its smallest eigenvalues and their vectors, by what suits it |
-//! | `sparse`, `order`, `factor` | a symmetric matrix in the caller's memory, nested dissection of its graph, its Cholesky factor |
-//! | `block`, `krylov` | several vectors at once, and Krylov spaces of an operator on them |
+//! | `eigenvectors` | its smallest eigenvalues and their vectors |
+//! | `factor` | Cholesky factor of a sparse matrix, in the order of a nested dissection |
 
-mod block;
-mod dfm;
 mod eigenvectors;
 mod factor;
-mod hlle;
-mod krylov;
-mod lem;
-mod lle;
-mod ltsa;
 mod matrix;
-mod mlle;
-mod order;
-mod sparse;
 mod weights;
 
-pub use dfm::{DfmParams, dfm};
 pub use eigenvectors::{EigenParams, Null, Solver, Spectrum, smallest_eigenvectors};
-pub use factor::{Factor, Failure, Plan, Row, SIDES};
-pub use hlle::{HlleParams, hlle};
-pub use lem::{Kernel, lem};
-pub use lle::{Barycenter, LleParams, lle};
-pub use ltsa::{LtsaParams, ltsa};
-pub use matrix::Csr;
-pub use mlle::{MlleParams, mlle};
-pub use order::{Dissection, Part, dissect};
-pub use sparse::Sparse;
-pub use weights::LocalWeights;
+pub use factor::{Dissection, Factor, Failure, Part, Plan, Row, SIDES, dissect};
+pub use weights::{
+    Barycenter, DfmParams, HlleParams, Kernel, LleParams, LocalWeights, LtsaParams, MlleParams, dfm, hlle,
+    lem, lle, ltsa, mlle,
+};
+
+use crate::error::{Error, Result};
+
+fn check_len(left: &'static str, left_len: usize, right: &'static str, right_len: usize) -> Result<()> {
+    if left_len == right_len {
+        Ok(())
+    } else {
+        Err(Error::LengthMismatch { left, left_len, right, right_len })
+    }
+}
+
+fn check_range(name: &'static str, value: f64, within: bool, needed: &'static str) -> Result<()> {
+    if within { Ok(()) } else { Err(Error::OutOfRange { name, value, needed }) }
+}

@@ -1,6 +1,4 @@
-//! The plane itself: what the normalised-output algorithms already fail on (PoN 3, 4).
-//!
-//! Cost: O(n).
+//! Plane rectangles: the data on which the normalized algorithms already fail (PoN 3, 4).
 
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -8,12 +6,12 @@ use crate::rng::{normal, uniform};
 
 use super::{Draw, Sample, check_count, check_length, check_noise, too_large};
 
-/// What the strip looks like.
+/// The shape of the strip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Strip {
-    /// Extent of the first dimension.
+    /// Extent along the first dimension.
     pub length: f64,
-    /// Extent of the second.
+    /// Extent along the second dimension.
     pub width: f64,
     /// Standard deviation of the noise normal to the strip. PoN Fig. 1C has 0.01.
     pub noise: f64,
@@ -26,7 +24,7 @@ impl Default for Strip {
 }
 
 impl Strip {
-    /// All three must be lengths.
+    /// Fails unless length and width are positive and the noise is at least 0, and all are finite.
     pub fn check(&self) -> Result<()> {
         check_length("length", self.length)?;
         check_length("width", self.width)?;
@@ -34,10 +32,9 @@ impl Strip {
     }
 }
 
-/// Even points of [0, length] x [0, width] (PoN Fig. 1). Coordinates: the points themselves.
+/// Samples [0, length] x [0, width] uniformly (PoN Fig. 1). True coordinates: the points themselves.
 ///
-/// The noise is normal to the manifold, as in PoN Fig. 1C: it needs a third dimension, which is there only
-/// if the noise is above 0.
+/// Noise is normal to the strip, as in PoN Fig. 1C. There is a third dimension only if the noise is above 0.
 pub fn strip(n: usize, strip: &Strip, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     strip.check()?;
     let draw = Draw::new(n, seed, "strip", monitor)?;
@@ -52,7 +49,7 @@ pub fn strip(n: usize, strip: &Strip, seed: u64, monitor: &dyn Monitor) -> Resul
     Ok(Sample { x, coordinates: flat.into() })
 }
 
-/// The integer points (row, column), column fastest (PoN Fig. 2, 4). Coordinates: the points themselves.
+/// The integer points (row, column), column fastest (PoN Fig. 2, 4). True coordinates: the points themselves.
 pub fn grid(rows: usize, columns: usize, monitor: &dyn Monitor) -> Result<Sample> {
     check_count("rows", rows)?;
     check_count("columns", columns)?;

@@ -1,7 +1,5 @@
 //! Surfaces that are a height over a square. Coordinates: the foot of each point, which is not isometric
 //! but nearly so where the surface is not steep.
-//!
-//! Cost: O(n).
 
 use std::f64::consts::TAU;
 
@@ -11,17 +9,17 @@ use crate::rng::uniform;
 
 use super::{Draw, Sample, check_noise};
 
-/// The density of the plane's normal distribution as a surface (ZRZ V.A, third experiment), over [-3, 3]^2.
+/// Samples the density of the plane's normal distribution as a surface (ZRZ V.A, third experiment) over [-3, 3]^2.
 ///
-/// The paper does not say where it was sampled. Lengths differ from the coordinates' by at most 0.5 %.
+/// The paper does not say where it was sampled. Lengths differ from those of the coordinates by at most 0.5 %.
 pub fn gaussian_bump(n: usize, noise: f64, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     let draw = Draw::new(n, seed, "gaussian_bump", monitor)?;
     over_square(&draw, 3.0, noise, |u, v| peak(u, v, 0.5) / TAU)
 }
 
-/// Three narrow peaks, one up and two down (MLLE 6, Fig. 4), over [-1.5, 1.5]^2.
+/// Samples three narrow peaks, one up and two down (MLLE 6, Fig. 4), over [-1.5, 1.5]^2.
 ///
-/// Lengths are those of the coordinates between the peaks; on their flanks they are up to 2.9 times as long.
+/// Between the peaks lengths are those of the coordinates; on the flanks they are up to 2.9 times as large.
 pub fn three_peaks(n: usize, noise: f64, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     let draw = Draw::new(n, seed, "three_peaks", monitor)?;
     over_square(&draw, 1.5, noise, |t, s| {

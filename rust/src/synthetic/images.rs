@@ -1,17 +1,15 @@
 //! Pictures of a ball that turns: many dimensions, two degrees of freedom (PoN 5.5, Fig. 6C and 9 have a globe).
 //!
-//! The ball is seen from far away under a light that stands still; its texture is a sum of a few slow waves,
-//! so that near angles give near pictures and, within the default ranges, no two angles give the same.
-//!
-//! Cost: O(n resolution^2).
+//! The texture is a sum of a few slow waves: near angles give near pictures, and within the default ranges no two
+//! angles give the same.
 
 use ndarray::Array2;
 
-use crate::error::Result;
+use crate::error::{Result, check_range};
 use crate::monitor::Monitor;
 use crate::rng::uniform;
 
-use super::{Draw, Sample, check, too_large, zeros};
+use super::{Draw, Sample, too_large, zeros};
 
 /// Pixels rendered between two looks at the monitor: a few milliseconds of work.
 const PIXELS: usize = 1 << 16;
@@ -27,7 +25,7 @@ const WAVES: [([f64; 3], f64, f64); 4] = [
     ([0.5, 3.5, -3.0], 0.7, 0.15),
 ];
 
-/// How the ball is photographed.
+/// The pictures of the ball.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RotatingBall {
     /// Width and height of a picture, in pixels.
@@ -46,19 +44,19 @@ impl Default for RotatingBall {
 }
 
 impl RotatingBall {
-    /// The angles must be ranges on the globe, the picture must have pixels.
+    /// Fails unless both angles are ranges on the globe and the picture has pixels.
     pub fn check(&self) -> Result<()> {
         let fine = (2..=4096).contains(&self.resolution);
-        check("resolution", self.resolution as f64, fine, "it must lie between 2 and 4096")?;
-        check_range("pan", self.pan, 180.0, "its ends must rise, between -180 and 180")?;
-        check_range("tilt", self.tilt, 90.0, "its ends must rise, between -90 and 90")
+        check_range("resolution", self.resolution as f64, fine, "it must lie between 2 and 4096")?;
+        check_ends("pan", self.pan, 180.0, "its ends must rise, between -180 and 180")?;
+        check_ends("tilt", self.tilt, 90.0, "its ends must rise, between -90 and 90")
     }
 }
 
-/// Pictures of a textured ball, one a row, grey values in [0, 1]. Coordinates: (pan, tilt) in degrees.
+/// Renders pictures of a textured ball, one per row, with gray values in [0, 1]. True coordinates: (pan, tilt) in
+/// degrees.
 ///
-/// The longitude and latitude that face the viewer are even in their ranges. They are natural, not isometric.
-/// A strip of angles, such as 30 x 10 of the paper's steps, is a narrower range of one of them.
+/// The longitude and latitude that face the viewer are uniform in their ranges. The coordinates are not isometric.
 pub fn rotating_ball(n: usize, ball: &RotatingBall, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     ball.check()?;
     let draw = Draw::new(n, seed, "rotating_ball", monitor)?;
@@ -106,7 +104,7 @@ fn visible(resolution: usize) -> Vec<Pixel> {
     pixels
 }
 
-/// Draws the ball into a black picture, with this longitude and latitude in its centre.
+/// Draws the ball into a black picture, with this longitude and latitude in its center.
 fn render(visible: &[Pixel], [pan, tilt]: [f64; 2], picture: &mut [f64]) {
     let turn = turn(pan.to_radians(), tilt.to_radians());
     for pixel in visible {
@@ -131,7 +129,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 /// `low < high`, both within `limit` of 0. The end that is wrong is the one named.
-fn check_range(name: &'static str, [low, high]: [f64; 2], limit: f64, needed: &'static str) -> Result<()> {
-    check(name, low, low.abs() <= limit, needed)?;
-    check(name, high, high.abs() <= limit && low < high, needed)
+fn check_ends(name: &'static str, [low, high]: [f64; 2], limit: f64, needed: &'static str) -> Result<()> {
+    check_range(name, low, low.abs() <= limit, needed)?;
+    check_range(name, high, high.abs() <= limit && low < high, needed)
 }

@@ -1,12 +1,13 @@
 //! Data with true coordinates: surfaces whose flat shape is known, so that an embedding can be judged.
 //!
-//! - `rolls`: the swiss roll (even in area, or Wittman's), the S curve - isometric to a rectangle
-//! - `round`: hemisphere, cylinder, fishbowl - what lies flat only locally, or not at all
-//! - `flat`: strip and grid - the plane itself
-//! - `heights`: Gaussian bump, three peaks - graphs over a square
-//! - `images`: pictures of a rotating ball - many dimensions, two angles
+//! A longer sample begins with the shorter one. The cost is O(n), for pictures O(n resolution^2).
 //!
-//! A longer sample begins with the shorter one.
+//! ```
+//! use unbend::synthetic::{SwissRoll, swiss_roll};
+//! let roll = swiss_roll(1000, &SwissRoll::default(), 0, &unbend::Unmonitored)?;
+//! assert_eq!((roll.x.dim(), roll.coordinates.dim()), ((1000, 3), (1000, 2)));
+//! # Ok::<(), unbend::Error>(())
+//! ```
 
 mod flat;
 mod heights;
@@ -20,27 +21,24 @@ pub use images::{RotatingBall, rotating_ball};
 pub use rolls::{SwissRoll, s_curve, swiss_roll, swiss_roll_wittman};
 pub use round::{Fishbowl, cylinder, fishbowl, hemisphere};
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_range};
 use crate::monitor::Monitor;
+use crate::parallel::Progress;
 use crate::rng::{Stream, normal, stream};
 
-/// Points and where they truly lie: one row a point in both.
+/// Sampled points and their true coordinates, one row per point in both.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// The points as they are observed, noise included.
+    /// The points, noise included.
     pub x: Array2<f64>,
-    /// Their coordinates on the surface, before any noise.
+    /// Their coordinates on the surface, without noise.
     pub coordinates: Array2<f64>,
 }
 
-/// Points that share one random stream: setting one up costs more than drawing a point.
-///
-/// Part of what a seed means: another size gives other points.
+/// Points that share one random stream. Another size would give other points for the same seed.
 const BLOCK: usize = 1024;
 
 /// The largest length accepted, so that no product of two overflows.
@@ -83,9 +81,7 @@ impl<'a> Draw<'a> {
         self.noisy_rows(parameters, 0.0, f)
     }
 
-    /// As [`Draw::rows`], with normal noise of this standard deviation added to every entry.
-    ///
-    /// The noise has a stream of its own: without it the same points come, only cleaner.
+    /// As [`Draw::rows`], with normal noise of this standard deviation, from a stream of its own, added to every entry.
     fn noisy_rows<const P: usize, const Q: usize>(
         &self,
         parameters: &[[f64; P]],
@@ -110,12 +106,11 @@ impl<'a> Draw<'a> {
         block_len: usize,
         f: impl Fn(usize, &mut [T]) + Sync,
     ) -> Result<()> {
-        let (done, total) = (AtomicUsize::new(0), values.len());
+        let progress = Progress::new(self.stage, values.len(), self.monitor);
         values.par_chunks_mut(block_len).enumerate().try_for_each(|(block, chunk)| {
             self.monitor.check()?;
             f(block, chunk);
-            let before = done.fetch_add(chunk.len(), Ordering::Relaxed);
-            self.monitor.progress(self.stage, before + chunk.len(), total);
+            progress.add(chunk.len());
             Ok(())
         })
     }
@@ -123,7 +118,7 @@ impl<'a> Draw<'a> {
 
 /// `len` zeros, or an error where a plain allocation would abort the process.
 fn zeros<T: Clone>(zero: T, len: usize) -> Result<Vec<T>> {
-    // Asked for and given back: the allocation that follows is the one that comes zeroed for free.
+    // Only a plain allocation of zeros is free of the cost of writing them, so this one is given back.
     Vec::<T>::new().try_reserve_exact(len).map_err(|_| too_large(len))?;
     Ok(vec![zero; len])
 }
@@ -136,21 +131,16 @@ fn too_large(n: usize) -> Error {
 
 /// A number of things must not be 0.
 fn check_count(name: &'static str, value: usize) -> Result<()> {
-    check(name, value as f64, value > 0, "at least 1 is needed")
+    check_range(name, value as f64, value > 0, "at least 1 is needed")
 }
 
 /// A length or a factor must be above 0.
 fn check_length(name: &'static str, value: f64) -> Result<()> {
-    check(name, value, value > 0.0 && value <= LONGEST, "it must be above 0 and at most 1e100")
+    check_range(name, value, value > 0.0 && value <= LONGEST, "it must be above 0 and at most 1e100")
 }
 
 /// A standard deviation may be 0.
 fn check_noise(value: f64) -> Result<()> {
     let fine = (0.0..=LONGEST).contains(&value);
-    check("noise", value, fine, "it must be at least 0 and at most 1e100")
-}
-
-/// [`Error::OutOfRange`] unless `fine`.
-fn check(name: &'static str, value: f64, fine: bool, needed: &'static str) -> Result<()> {
-    if fine { Ok(()) } else { Err(Error::OutOfRange { name, value, needed }) }
+    check_range("noise", value, fine, "it must be at least 0 and at most 1e100")
 }

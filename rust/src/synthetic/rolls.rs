@@ -1,10 +1,7 @@
 //! Sheets rolled up without stretching: the swiss roll and the S curve.
 //!
-//! The roll is the spiral t (cos t, sin t), 1.5 pi <= t <= 4.5 pi, times a height
-//! (ZRZ V.A; GR Fig. 1; PoN Fig. 6A). t is not its arc length: the sheet flattens to s(t) x height, 89.4 x 21.
-//! Taking t for the truth would call a stretched embedding right, so the coordinates are s.
-//!
-//! Cost: O(n).
+//! The roll is the spiral t (cos t, sin t), 1.5 pi <= t <= 4.5 pi, times a height (ZRZ V.A; GR Fig. 1; PoN Fig. 6A).
+//! Its flat shape is arc length times height, 89.4 x 21, so the coordinates are the arc length, not t.
 
 use std::f64::consts::PI;
 
@@ -20,14 +17,14 @@ const T: [f64; 2] = [1.5 * PI, 4.5 * PI];
 /// How wide the sheet is before stretching.
 const HEIGHT: f64 = 21.0;
 
-/// What the roll looks like.
+/// The shape of the swiss roll.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwissRoll {
     /// Standard deviation of the normal noise in each of the three dimensions.
     pub noise: f64,
     /// Factor on the height 21: below 1 the sheet becomes a longer strip.
     pub stretch: f64,
-    /// Whether the middle third of the length times the middle third of the height is missing (MLLE 6).
+    /// Whether to leave out the middle third of the length times the middle third of the height (MLLE 6).
     pub hole: bool,
 }
 
@@ -38,21 +35,15 @@ impl Default for SwissRoll {
 }
 
 impl SwissRoll {
-    /// Noise and stretch must be lengths.
+    /// Fails unless the stretch is positive and the noise is at least 0, and both are finite.
     pub fn check(&self) -> Result<()> {
         check_noise(self.noise)?;
         check_length("stretch", self.stretch)
     }
 }
 
-/// The swiss roll, even in area. Coordinates: arc length along the spiral, from 0, and height - isometric.
-///
-/// ```
-/// use unbend::synthetic::{SwissRoll, swiss_roll};
-/// let roll = swiss_roll(1000, &SwissRoll::default(), 0, &unbend::Unmonitored)?;
-/// assert_eq!((roll.x.dim(), roll.coordinates.dim()), ((1000, 3), (1000, 2)));
-/// # Ok::<(), unbend::Error>(())
-/// ```
+/// Samples the swiss roll uniformly in area. True coordinates: arc length along the spiral, from 0, and height;
+/// isometric.
 pub fn swiss_roll(n: usize, roll: &SwissRoll, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     roll.check()?;
     let draw = Draw::new(n, seed, "swiss_roll", monitor)?;
@@ -64,9 +55,9 @@ pub fn swiss_roll(n: usize, roll: &SwissRoll, seed: u64, monitor: &dyn Monitor) 
     rolled_up(&draw, &sheet, roll.noise)
 }
 
-/// Wittman's swiss roll, even in t and therefore denser inside (GR Fig. 1, PoN Fig. 6A).
+/// Samples Wittman's swiss roll, uniformly in t and so denser inside (GR Fig. 1, PoN Fig. 6A).
 ///
-/// Coordinates as [`swiss_roll`].
+/// True coordinates as in [`swiss_roll`].
 pub fn swiss_roll_wittman(
     n: usize,
     noise: f64,
@@ -81,9 +72,9 @@ pub fn swiss_roll_wittman(
     rolled_up(&draw, &sheet, noise)
 }
 
-/// Two arcs joined to an S, 2 wide, even in area.
+/// Samples two arcs joined to an S of width 2, uniformly in area.
 ///
-/// Coordinates: arc length from the middle, and width - isometric.
+/// True coordinates: arc length from the middle, and width; isometric.
 pub fn s_curve(n: usize, noise: f64, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     check_noise(noise)?;
     let draw = Draw::new(n, seed, "s_curve", monitor)?;
@@ -111,7 +102,7 @@ fn on_square(mut uniform: impl FnMut() -> f64, hole: bool) -> [f64; 2] {
     }
 }
 
-/// Length of the spiral t (cos t, sin t) from its centre to t.
+/// Length of the spiral t (cos t, sin t) from its center to t.
 fn arc_length(t: f64) -> f64 {
     0.5 * (t * speed(t) + t.asinh())
 }
@@ -121,11 +112,8 @@ fn speed(t: f64) -> f64 {
     (1.0 + t * t).sqrt()
 }
 
-/// The inverse of [`arc_length`] between the two ends.
-///
-/// The length is convex in t, so that Newton's steps fall to the root from above; the ends only guard the
-/// first. A step squares the relative error: after one below 1e-9 nothing is left to gain. The guess
-/// sqrt(2 s) needs 4.
+/// The inverse of [`arc_length`] between the two ends, by Newton's method. A step squares the relative error, so one
+/// below 1e-9 is the last.
 fn angle_at(s: f64) -> f64 {
     let mut t = (2.0 * s).sqrt().clamp(T[0], T[1]);
     for _ in 0..8 {

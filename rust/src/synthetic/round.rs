@@ -1,21 +1,18 @@
 //! Surfaces that close on themselves or are curved: no plane holds them without a cut or some stretch.
 //!
-//! All are even in area: on the unit sphere any slice of equal thickness has equal area (Archimedes),
-//! so that a uniform height and a uniform angle are enough.
-//!
-//! Cost: O(n).
+//! All are even in area: slices of the unit sphere of equal thickness have equal area (Archimedes).
 
 use std::f64::consts::TAU;
 
-use crate::error::Result;
+use crate::error::{Result, check_range};
 use crate::monitor::Monitor;
 use crate::rng::{Stream, uniform};
 
-use super::{Draw, Sample, check, check_length, check_noise};
+use super::{Draw, Sample, check_length, check_noise};
 
-/// The upper half of the unit sphere (GR Fig. 2). Coordinates: azimuthal equidistant about the pole.
+/// Samples the upper half of the unit sphere (GR Fig. 2). True coordinates: azimuthal equidistant about the pole.
 ///
-/// They keep every distance to the pole; circles around it are stretched, by pi/2 at the rim. No map of a
+/// The coordinates keep every distance to the pole and stretch circles around it, by pi/2 at the boundary. No map of a
 /// sphere is isometric.
 pub fn hemisphere(n: usize, noise: f64, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     check_noise(noise)?;
@@ -29,10 +26,9 @@ pub fn hemisphere(n: usize, noise: f64, seed: u64, monitor: &dyn Monitor) -> Res
     Ok(Sample { x, coordinates })
 }
 
-/// A cylinder of radius 1 (GR Fig. 3, 5). Coordinates: angle times radius, in [0, 2 pi), and height.
+/// Samples a cylinder of radius 1 (GR Fig. 3, 5). True coordinates: angle in [0, 2 pi), and height.
 ///
-/// They are isometric everywhere but across the seam at angle 0; no map into the plane is isometric all
-/// around.
+/// The coordinates are isometric except across the seam at angle 0.
 pub fn cylinder(n: usize, height: f64, noise: f64, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     check_length("height", height)?;
     check_noise(noise)?;
@@ -42,12 +38,12 @@ pub fn cylinder(n: usize, height: f64, noise: f64, seed: u64, monitor: &dyn Moni
     Ok(Sample { x, coordinates: side.into() })
 }
 
-/// What the fishbowl looks like.
+/// The shape of the fishbowl.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fishbowl {
     /// Factor on the first dimension (PoN Fig. 6B: 1 and 4).
     pub stretch: f64,
-    /// Height of the rim: the unit sphere is cut off above it. The paper does not say where.
+    /// Height above which the unit sphere is cut off. The paper does not say where.
     pub rim: f64,
     /// Standard deviation of the normal noise in each of the three dimensions.
     pub noise: f64,
@@ -60,19 +56,19 @@ impl Default for Fishbowl {
 }
 
 impl Fishbowl {
-    /// The rim must leave a bowl and an opening.
+    /// Fails unless the rim leaves a bowl and an opening, and stretch and noise are lengths.
     pub fn check(&self) -> Result<()> {
         let fine = self.rim > -1.0 && self.rim < 1.0;
-        check("rim", self.rim, fine, "it must lie above -1 and below 1")?;
+        check_range("rim", self.rim, fine, "it must lie above -1 and below 1")?;
         check_length("stretch", self.stretch)?;
         check_noise(self.noise)
     }
 }
 
-/// The unit sphere without a cap around its north pole (PoN 5.5). Coordinates: stereographic from that pole.
+/// Samples the unit sphere without a cap around its north pole (PoN 5.5). True coordinates: stereographic from that
+/// pole.
 ///
-/// They keep angles, not lengths. A stretch is applied to the finished sphere and to the first coordinate
-/// alike: the density is then no longer even, and the angles are no longer kept.
+/// The coordinates keep angles, not lengths. With a stretch, the density is not uniform and angles are not kept.
 pub fn fishbowl(n: usize, bowl: &Fishbowl, seed: u64, monitor: &dyn Monitor) -> Result<Sample> {
     bowl.check()?;
     let draw = Draw::new(n, seed, "fishbowl", monitor)?;

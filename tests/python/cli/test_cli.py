@@ -13,8 +13,7 @@ import time
 import numpy as np
 import pytest
 import unbend as ub
-from unbend.cli import main
-from unbend.cli.arguments import COMMANDS, parser
+from unbend.cli import COMMANDS, main, parser
 from unbend.judge.measures import finite
 
 COUNT = 1500
@@ -78,7 +77,7 @@ def test_table(run, folder):
     assert list(rows(out)) == names
     assert list(rows(out).values()) == pytest.approx(expected, rel=1e-3)
     assert "x.npy: 1,500 points in 3 dimensions" in out
-    assert "1,500 neighbourhoods, 8 neighbours each and the point itself" in out
+    assert "1,500 neighborhoods, 8 neighbors each and the point itself" in out
     assert out.count("0 is perfect") == 6
     assert "95 %" not in out
     assert "left out" not in out
@@ -103,7 +102,7 @@ def test_worst_points(run, folder):
 
 def test_sample(run):
     _, out, _ = run("measure", "run.npz", "run.npz:flat", "--centers", 700, "--seed", 3)
-    assert "700 neighbourhoods drawn from 1,500 (seed 3)" in " ".join(out.split())
+    assert "random sample of 700 neighborhoods, of 1,500 (seed 3)" in " ".join(out.split())
     assert "+- (95 %)" in out
     assert "7 points, mean" in out
     assert out == run("measure", "run.npz", "run.npz:flat", "--centers", 700, "--seed", 3)[1]
@@ -123,7 +122,7 @@ def test_without_self(run):
 
 
 @pytest.mark.parametrize(
-    ("y", "reading"),
+    ("y", "verdict"),
     [
         ("true", "The embedding is faithful: R_N is"),
         ("large", "Only the unit is wrong: multiply the embedding by 0.33"),
@@ -131,16 +130,16 @@ def test_without_self(run):
         ("flat", "Distant points lie on each other: 48 %"),
     ],
 )
-def test_reading(run, y, reading):
-    assert reading in said(run("measure", "run.npz", f"run.npz:{y}")[1])
+def test_verdict(run, y, verdict):
+    assert verdict in said(run("measure", "run.npz", f"run.npz:{y}")[1])
 
 
 def said(out):
-    """Return what is read from the numbers, in one line."""
-    return " ".join(out.partition("\n  reading ")[2].split())
+    """Return the verdict in one line."""
+    return " ".join(out.partition("\n  verdict ")[2].split())
 
 
-def test_reading_of_a_fold(run, folder):
+def test_verdict_on_a_fold(run, folder):
     y = np.load(folder / "y.npy")
     y[:, 0] = abs(y[:, 0] - np.median(y[:, 0]))
     np.save(folder / "fold.npy", y)
@@ -152,7 +151,7 @@ def test_reading_of_a_fold(run, folder):
     assert (record["overlap_steps"], record["standard_error"]["overlap"]) == (4, 0)
 
 
-def test_readings_of_the_rest(run, folder):
+def test_verdicts_on_the_rest(run, folder):
     x, y = ub.datasets.fishbowl(COUNT, random_state=0)
     np.savez(folder / "bowl.npz", X=x, y=y, noise=np.random.default_rng(0).normal(size=y.shape))
     assert "the scale varies from place to place" in said(run("measure", "bowl.npz", "bowl.npz:y")[1])
@@ -172,7 +171,7 @@ def test_left_out_neighbourhoods_are_counted(run, folder):
     x[:20] = x[0]
     np.save(folder / "copies.npy", x)
     out = run("measure", "copies.npy", "y.npy")[1]
-    assert "left out   20 neighbourhoods" in out
+    assert "left out   20 neighborhoods" in out
     record = json.loads(run("measure", "copies.npy", "y.npy", "--json")[1])
     assert record["n_degenerate"] == 20
     assert not set(record["worst"]["points"]) & set(range(20))
@@ -184,14 +183,14 @@ def test_points_without_neighbours_are_counted(run, folder):
     np.save(folder / "far.npy", x)
     assert "alone      3 points" in run("measure", "far.npy", "y.npy", "--radius", 8)[1]
     assert json.loads(run("measure", "far.npy", "y.npy", "--radius", 8, "--json")[1])["n_alone"] == 3
-    assert "without any neighbour" not in run("measure", "x.npy", "y.npy", "--radius", 8)[1]
+    assert "alone" not in run("measure", "x.npy", "y.npy", "--radius", 8)[1]
 
 
 def test_nothing_left(run, folder):
     np.save(folder / "spot.npy", np.zeros((COUNT, 3)))
     code, out, _ = run("measure", "spot.npy", "y.npy")
     assert code == 0
-    assert "left out   1,500 neighbourhoods" in out
+    assert "left out   1,500 neighborhoods" in out
     assert "worst" not in out
     assert "Nothing can be compared" in said(out)
     assert json.loads(run("measure", "spot.npy", "y.npy", "--json")[1])["worst"]["r_n"] is None
@@ -431,12 +430,12 @@ def test_failures(run, monkeypatch, failure, code, message):
     def fail(*_):
         raise failure
 
-    monkeypatch.setattr("unbend.files.tables.read_points", fail)
+    monkeypatch.setattr("unbend.cli.measure.read_points", fail)
     assert run("measure", "x.npy", "y.npy") == (code, "", message)
 
 
 def test_debugging_shows_where(run, monkeypatch):
-    monkeypatch.setattr("unbend.files.tables.read_points", lambda path: 1 / 0)
+    monkeypatch.setattr("unbend.cli.measure.read_points", lambda path: 1 / 0)
     monkeypatch.setenv("UNBEND_DEBUG", "1")
     code, _, err = run("measure", "x.npy", "y.npy")
     assert code == 1
@@ -453,7 +452,11 @@ def place(folder, tmp_path):
     return tmp_path
 
 
-def embed(x, **options):
+def align(x, **options):
+    return ub.ProcrustesAlignment(random_state=0, **options).fit(x)
+
+
+def greedy(x, **options):
     return ub.GreedyProcrustes(random_state=0, **options).fit(x)
 
 
@@ -464,36 +467,41 @@ def number(table, name):
 def test_embed(run, folder, place):
     code, out, err = run("embed", "x.npy", "-o", place / "y.npy", "--save", place / "m.unbend")
     assert (code, err) == (0, "")
-    gp = embed(np.load(folder / "x.npy"))
-    np.testing.assert_array_equal(np.load(place / "y.npy"), gp.embedding_)
-    np.testing.assert_array_equal(ub.load(place / "m.unbend").embedding_, gp.embedding_)
+    psa = align(np.load(folder / "x.npy"))
+    np.testing.assert_array_equal(np.load(place / "y.npy"), psa.embedding_)
+    np.testing.assert_array_equal(ub.load(place / "m.unbend").embedding_, psa.embedding_)
     assert sorted(os.listdir(place)) == ["m.unbend", "y.npy"]
-    m = gp.faithfulness_
+    m = psa.faithfulness_
     for name, value in (("R_N", m.r_n), ("R_C", m.r_c), ("lower bound", m.lower_bound)):
         assert number(out, name) == pytest.approx(value, rel=1e-3)
-    for stage in ("neighbours", "greedy", "refine", "faithfulness", "together"):
+    for stage in ("tangents", "alignment", "assembly", "refine", "faithfulness", "total"):
         assert number(out, stage) >= 0
     assert "x.npy: 1,500 points in 3 dimensions" in out
     text = " ".join(out.split())
-    assert "greedy Procrustes (the best of 4 starts), 12 neighbours each; global refinement, " in text
-    assert f"{gp.n_iter_} step" in text
-    assert "  reading    " in out
+    assert "Procrustes subspaces alignment (tree), 12 neighbors each; global refinement, " in text
+    assert f"{psa.n_iter_} step" in text
+    assert "  verdict    " in out
 
 
-def test_embed_by_alignment(run, folder, place):
-    out = run("embed", "x.npy", "-o", place / "y.npy", "--method", "psa", "--save", place / "m.unbend")[1]
-    psa = ub.ProcrustesAlignment().fit(np.load(folder / "x.npy"))
-    np.testing.assert_array_equal(np.load(place / "y.npy"), psa.embedding_)
-    assert isinstance(ub.load(place / "m.unbend"), ub.ProcrustesAlignment)
+def test_embed_by_greedy_procrustes(run, folder, place):
+    out = run("embed", "x.npy", "-o", place / "y.npy", "--method", "gp", "--save", place / "m.unbend")[1]
+    gp = greedy(np.load(folder / "x.npy"))
+    np.testing.assert_array_equal(np.load(place / "y.npy"), gp.embedding_)
+    assert isinstance(ub.load(place / "m.unbend"), ub.GreedyProcrustes)
     text = " ".join(out.split())
-    assert "Procrustes subspaces alignment (tree), 12 neighbours each; global refinement, " in text
-    for stage in ("neighbours", "tangents", "alignment", "assembly", "together"):
+    assert "greedy Procrustes (best of 4 starts), 12 neighbors each; global refinement, " in text
+    for stage in ("greedy", "refine", "total"):
         assert number(out, stage) >= 0
-    code, out, err = run("embed", "x.npy", "-o", place / "z.npy", "--method", "psa", "--json")
-    record = json.loads(out)
-    assert (code, err, record["method"], record["alignment"]) == (0, "", "psa", "tree")
-    assert (record["orientable"], record["n_open_loops"]) == (True, 0)
-    assert record["alignments"]["tree"]["converged"]
+
+
+def test_embed_opens_a_table_once(run, folder, place):
+    np.savetxt(place / "x.csv", np.load(folder / "x.npy"), delimiter=",", header="a,b,c", comments="")
+    opened = []
+    sys.addaudithook(lambda event, found: opened.append(found[0]) if event == "open" else None)
+    for more in ((), ("--max-memory", "1T")):
+        opened.clear()
+        assert run("embed", place / "x.csv", "-o", place / "y.csv", "--force", *more)[0] == 0
+        assert opened.count(str(place / "x.csv")) + opened.count(place / "x.csv") == 1
 
 
 @pytest.mark.parametrize(
@@ -504,14 +512,14 @@ def test_embed_by_alignment(run, folder, place):
             ub.Isomap(n_landmarks=60, random_state=0),
             "Isomap from 60 landmarks",
         ),
-        (("isomap", "-k", 9), ub.Isomap(n_neighbors=9), "Isomap, 9 neighbours each"),
+        (("isomap", "-k", 9), ub.Isomap(n_neighbors=9), "Isomap, 9 neighbors each"),
         (("classical",), ub.ClassicalScaling(), "classical scaling"),
         (("pca", "-d", 1), ub.PCA(1), "principal components ("),
         (("random", "-d", 3), ub.RandomProjection(3, random_state=0), "random projection (gaussian"),
         (("lle",), ub.LocallyLinearEmbedding(), "locally linear embedding (tikhonov)"),
         (("mlle", "-d", 1), ub.ModifiedLLE(1), "modified locally linear embedding"),
         (("ltsa", "--rectify"), ub.LTSA(rectify=True), "local tangent space alignment"),
-        (("hlle", "-k", 9), ub.HessianLLE(n_neighbors=9), "Hessian LLE, 9 neighbours each"),
+        (("hlle", "-k", 9), ub.HessianLLE(n_neighbors=9), "Hessian LLE, 9 neighbors each"),
         (("lem",), ub.LaplacianEigenmaps(), "Laplacian eigenmaps (window kernel)"),
         (("dfm",), ub.DiffusionMaps(), "diffusion maps (heat kernel)"),
     ],
@@ -555,25 +563,28 @@ def test_embed_fits_a_narrow_terminal(run):
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        (("-d", 1), {"n_components": 1}),
+        (("-d", 3), {"n_components": 3}),
         (("-k", 9), {"n_neighbors": 9}),
         (("--method", "gp", "--refine", "none"), {"refine": None}),
-        (("--refine", "pointwise", "--init", 1), {"refine": "pointwise", "n_init": 1}),
+        (("--refine", "pointwise", "--method", "gp", "--init", 1), {"refine": "pointwise", "n_init": 1}),
+        (("--alignment", "auto"), {"alignment": "auto"}),
         (("--tangent-neighbors", 30, "--jobs", 1), {"tangent_neighbors": 30}),
     ],
 )
 def test_embed_options(run, folder, place, arguments, options):
     code, out, err = run("embed", "run.npz", "-o", place / "y.npy", *arguments)
     assert (code, err) == (0, "")
-    gp = embed(np.load(folder / "x.npy"), **options)
-    np.testing.assert_array_equal(np.load(place / "y.npy"), gp.embedding_)
-    assert ("refinement" in out) == (gp.refine is not None)
-    assert ("one start" in out) == (gp.n_init == 1)
+    fit = greedy if "gp" in arguments else align
+    model = fit(np.load(folder / "x.npy"), **options)
+    np.testing.assert_array_equal(np.load(place / "y.npy"), model.embedding_)
+    assert ("refinement" in out) == (model.refinement_ is not None)
+    assert ("one start" in out) == ("n_init" in options)
 
 
 def test_embed_seed(run, place):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        run("embed", "x.npy", "-o", place / f"{name}.npy", "--seed", seed, "--init", 1, "--refine", "none")
+        more = ("--seed", seed, "--method", "gp", "--init", 1, "--refine", "none")
+        run("embed", "x.npy", "-o", place / f"{name}.npy", *more)
     a, b, c = (np.load(place / f"{name}.npy") for name in "abc")
     np.testing.assert_array_equal(a, b)
     assert (a != c).any()
@@ -581,32 +592,29 @@ def test_embed_seed(run, place):
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".tsv", ".parquet"])
 def test_embed_and_transform_write_every_kind(run, folder, place, suffix):
-    from unbend.files.tables import read_points
+    from unbend.files import read_points
 
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
-    gp = embed(np.load(folder / "x.npy"))
+    psa = align(np.load(folder / "x.npy"))
     flat, back = place / f"y{suffix}", place / f"z{suffix}"
     assert run("embed", "x.npy", "-o", flat, "--save", place / "m", "--quiet") == (0, "", "")
-    np.testing.assert_array_equal(read_points(flat), gp.embedding_)
+    np.testing.assert_array_equal(read_points(flat), psa.embedding_)
     assert run("transform", place / "m", flat, "-o", back, "--inverse", "--quiet") == (0, "", "")
-    np.testing.assert_array_equal(read_points(back), gp.X_fit_)
+    np.testing.assert_array_equal(read_points(back), psa.X_fit_)
 
 
 def test_embed_json(run, folder, place):
     code, out, err = run("embed", "x.npy", "-o", place / "y.npy", "--json")
     assert (code, err) == (0, "")
-    record, gp = json.loads(out), embed(np.load(folder / "x.npy"))
-    assert {name: record[name] for name in gp.faithfulness_.to_dict()} == gp.faithfulness_.to_dict()
-    assert set(record["seconds"]) - {"charts"} == {
-        "neighbours",
-        "tangents",
-        "greedy",
-        "refine",
-        "faithfulness",
-    }
-    assert record["refine_status"] == gp.refinement_.status
-    assert (record["method"], record["n_neighbors"], record["n_components"]) == ("gp", 12, 2)
+    record, psa = json.loads(out), align(np.load(folder / "x.npy"))
+    assert {name: record[name] for name in psa.faithfulness_.to_dict()} == psa.faithfulness_.to_dict()
+    stages = {"neighbours", "tangents", "alignment", "assembly", "refine", "faithfulness"}
+    assert set(record["seconds"]) - {"charts"} == stages
+    assert (record["alignment"], record["orientable"], record["n_open_loops"]) == ("tree", True, 0)
+    assert record["alignments"]["tree"]["converged"]
+    assert record["refine_status"] == psa.refinement_.status
+    assert (record["method"], record["n_neighbors"], record["n_components"]) == ("psa", 12, 2)
     assert record["n_connected_components"] == 1
     assert record["model"] is None
     record = json.loads(run("embed", "x.npy", "-o", place / "z.npy", "--json", "--refine", "none")[1])
@@ -618,14 +626,15 @@ def test_embed_warns_in_one_line(run, folder, place):
     np.save(folder / "two.npy", np.concatenate([x, x[:700] + 500]))
     code, out, err = run("embed", "two.npy", "-o", place / "y.npy", "--json")
     assert (code, json.loads(out)["n_connected_components"]) == (0, 2)
-    assert err.startswith("unbend: warning: the neighbourhoods fall into 2 components, of 1,500, 700 points")
+    assert err.startswith("unbend: warning: the neighborhood graph has 2 components, of 1,500, 700 points")
     assert err.count("\n") == 1
 
 
 def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
     for name in ("y.npy", "m"):
         (place / name).write_text("precious")
-    monkeypatch.setattr("unbend.files.tables.read_points", lambda path: pytest.fail("the work was begun"))
+    for command in ("embed", "transform"):
+        monkeypatch.setattr(f"unbend.cli.{command}.read_points", lambda path: pytest.fail("work has begun"))
     assert "y.npy: it exists already" in refused(run, "embed", "x.npy", "-o", place / "y.npy")
     arguments = ("embed", "x.npy", "-o", place / "z.npy", "--save", place / "m")
     assert "m: it exists already" in refused(run, *arguments)
@@ -650,8 +659,13 @@ def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
         (("embed", "x.npy", "-o", "q.npy", "--refine", "much"), "invalid choice: 'much'"),
         (("embed", "x.npy", "-o", "q.npy", "-d", 4), "n_components = 4 exceeds the 3 dimensions"),
         (("embed", "x.npy", "-o", "q.npy", "-k", 1500), "n_neighbors = 1500 needs at least 1501 points"),
-        (("embed", "x.npy", "-o", "q.npy", "--init", 0), "n_init = 0"),
-        (("embed", "x.npy", "-o", "q.npy", "--seed", -1), "random_state = -1"),
+        (("embed", "x.npy", "-o", "q.npy", "--method", "gp", "--init", 0), "n_init = 0"),
+        (("embed", "x.npy", "-o", "q.npy", "--init", 2), "--init goes with --method gp only, not psa"),
+        (
+            ("embed", "x.npy", "-o", "q.npy", "--method", "gp", "--alignment", "tree"),
+            "--alignment goes with --method psa only, not gp",
+        ),
+        (("embed", "x.npy", "-o", "q.npy", "--method", "gp", "--seed", -1), "random_state = -1"),
         (("embed", "x.npy", "-o", "q.npy", "--jobs", 0), "n_jobs = 0"),
         (("embed", "none.npy", "-o", "q.npy"), "there is no file none.npy"),
         (("embed", "run.npz:Z", "-o", "q.npy"), "it holds X, true"),
@@ -679,7 +693,7 @@ def test_embed_without_memory(run, place, monkeypatch):
     monkeypatch.setattr("unbend.core.memory.available", lambda: 1000)
     code, out, err = run("embed", "x.npy", "-o", place / "y.npy")
     assert (code, out) == (1, "")
-    assert "the fit needs about" in err
+    assert "The fit needs about" in err
     assert os.listdir(place) == []
 
 
@@ -697,23 +711,23 @@ def test_a_disk_that_is_full_leaves_nothing(run, place, monkeypatch):
 
 def test_transform(run, folder, place):
     x = np.load(folder / "x.npy")
-    gp = embed(x[:1200])
-    gp.save(place / "m")
+    psa = align(x[:1200])
+    psa.save(place / "m")
     np.save(folder / "new.npy", x[1200:])
     code, out, err = run("transform", place / "m", "new.npy", "-o", place / "y.npy", "--jobs", 1)
     assert (code, err) == (0, "")
-    placed, errors = gp.transform(x[1200:], return_error=True)
+    placed, errors = psa.transform(x[1200:], return_error=True)
     np.testing.assert_array_equal(np.load(place / "y.npy"), placed)
     assert number(out, "mean error") == pytest.approx(errors.mean(), rel=1e-3)
     assert number(out, "worst error") == pytest.approx(errors.max(), rel=1e-3)
     assert f"point {errors.argmax()}" in out
     assert "new.npy: 300 points in 3 dimensions" in out
     run("transform", place / "m", place / "y.npy", "-o", place / "x.npy", "--inverse")
-    np.testing.assert_array_equal(np.load(place / "x.npy"), gp.inverse_transform(placed))
+    np.testing.assert_array_equal(np.load(place / "x.npy"), psa.inverse_transform(placed))
 
 
 def test_transform_of_other_columns(run, folder, place):
-    embed(np.load(folder / "x.npy")).save(place / "m")
+    align(np.load(folder / "x.npy")).save(place / "m")
     target = ("-o", place / "z.npy")
     message = refused(run, "transform", place / "m", "y.npy", *target)
     assert "y.npy has 2 columns" in message
@@ -773,7 +787,9 @@ def test_starts_at_once():
     loaded = subprocess.run(
         [sys.executable, "-c", modules], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"matplotlib", "scipy", "sklearn", "pyarrow", "unbend.demo", "unbend.files"} & set(loaded)
+    assert not {"matplotlib", "scipy", "sklearn", "pyarrow", "unbend.partition", "unbend.estimators"} & set(
+        loaded
+    )
 
 
 def test_a_reader_that_leaves_is_no_error(folder):
@@ -834,7 +850,7 @@ def test_progress_in_a_terminal(folder, tmp_path):
     os.close(ours)
     assert process.returncode == 0
     assert "R_N" in out
-    for stage in ("neighbours", "greedy", "refine", "faithfulness"):
+    for stage in ("neighbours", "alignment", "refine", "faithfulness"):
         assert f"\r  {stage} " in shown
 
 

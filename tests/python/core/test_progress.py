@@ -164,9 +164,9 @@ def test_durations(seconds, text):
 
 
 def test_a_hundred_per_cent_are_all():
-    assert progress._percent(progress._share(999_999, 1_000_000)) == "99 %"
-    assert progress._percent(progress._share(7, 7)) == "100 %"
-    assert progress._percent(progress._share(0, 0)) == "0 %"
+    assert 0.99 < progress._share(999_999, 1_000_000) < 1
+    assert progress._share(7, 7) == 1
+    assert progress._share(0, 0) == 0
 
 
 # Times

@@ -13,7 +13,8 @@ import unbend as ub
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree, procrustes
-from unbend.estimators import embed
+from unbend import _core
+from unbend.core import memory
 
 N = 1500
 STAGES = ["neighbours", "tangents", "greedy", "refine", "faithfulness"]
@@ -426,7 +427,7 @@ def test_two_rolls_lie_side_by_side():
 
 
 def test_components_can_be_refused():
-    with pytest.raises(ValueError, match=r"2 components, of 3,000, 1,500 points: more"):
+    with pytest.raises(ValueError, match=r"2 components, of 3,000, 1,500 points: raise n_neighbors"):
         fit(two_rolls(), disconnected="error")
 
 
@@ -565,7 +566,7 @@ def test_anything_gives_something_finite(seed, n, q, d, k, kind, tangent, refine
             "tangent_neighbors = 100 needs at least 101 points, got n_samples = 100",
         ),
         ({"tangent_neighbors": 0}, "tangent_neighbors = 0 is too few"),
-        ({"tangent_neighbors": 20, "tangent": "overlap"}, "tangent_neighbors = 20 goes with"),
+        ({"tangent_neighbors": 20, "tangent": "overlap"}, "tangent_neighbors = 20 needs tangent"),
         ({"tangent": "plane"}, "tangent = 'plane' is unknown: use one of 'neighborhood', 'overlap'"),
         ({"refine": "local"}, "refine = 'local' is unknown: use one of 'auto', 'global', 'pointwise', None"),
         ({"objective": "R_C"}, "objective = 'R_C' is unknown"),
@@ -617,21 +618,21 @@ def test_neighbourhoods_of_other_data():
 
 
 def test_too_little_memory_is_found_before_the_work(x, monkeypatch):
-    monkeypatch.setattr(embed._core, "nearest", lambda *_, **__: pytest.fail("the work was begun"))
+    monkeypatch.setattr(_core, "find_nearest", lambda *_, **__: pytest.fail("the work was begun"))
     needed = ub.GreedyProcrustes().memory_estimate(N, 3)
-    with pytest.raises(MemoryError, match=r"the fit needs about .*B, but max_memory = 1000 allows 1.0 kB"):
+    with pytest.raises(MemoryError, match=r"The fit needs about .*B, but max_memory is 1.0 kB"):
         fit(x, max_memory=1000)
     with pytest.raises(MemoryError, match="max_memory"):
         fit(x, max_memory=needed - 1)
-    monkeypatch.setattr(embed.memory, "available", lambda: 2000)
-    with pytest.raises(MemoryError, match=r"but the machine has 2.0 kB available \(max_memory sets"):
+    monkeypatch.setattr(memory, "available", lambda: 2000)
+    with pytest.raises(MemoryError, match=r"but 2.0 kB are available\. Set max_memory"):
         fit(x)
 
 
 def test_enough_memory(x, monkeypatch):
-    monkeypatch.setattr(embed.memory, "available", lambda: 2000)
+    monkeypatch.setattr(memory, "available", lambda: 2000)
     fit(x, max_memory=ub.GreedyProcrustes().memory_estimate(N, 3))
-    monkeypatch.setattr(embed.memory, "available", lambda: None)
+    monkeypatch.setattr(memory, "available", lambda: None)
     fit(x)
 
 
@@ -730,13 +731,13 @@ def test_a_long_stage_is_stopped_within():
     assert time.perf_counter() - asked[0] < 0.3
 
 
-@pytest.mark.parametrize("name", ["find_nearest", "greedy", "lay_out"])
+@pytest.mark.parametrize("name", ["find_nearest", "Problem", "lay_out"])
 def test_an_interrupted_fit_leaves_nothing_behind(x, monkeypatch, name):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     estimator = ub.GreedyProcrustes()
-    monkeypatch.setattr(embed._core, name, interrupt)
+    monkeypatch.setattr(_core, name, interrupt)
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(x)
     assert vars(estimator) == vars(ub.GreedyProcrustes())
@@ -806,7 +807,8 @@ def test_fits_in_several_threads_do_not_meet(x, gp):
 
 def test_the_estimate_grows_with_what_is_asked():
     estimate = ub.GreedyProcrustes().memory_estimate
-    assert estimate(10**6, 3) == pytest.approx(10 * estimate(10**5, 3), rel=0.01)
+    # A net of tangents, which noise may ask for, has a largest size: ten times the points take a little less.
+    assert 8 * estimate(10**5, 3) < estimate(10**6, 3) <= 10 * estimate(10**5, 3)
     assert estimate(10**6, 3, np.float32) <= estimate(10**6, 3)
     assert estimate(10**6, 3) < estimate(10**6, 300)
     assert estimate(10**6, 3) < 1.5e9

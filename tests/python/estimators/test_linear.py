@@ -7,7 +7,8 @@ import pytest
 import unbend as ub
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import PCA as Peer
-from unbend.estimators import linear
+from unbend.estimators.linear import base as linear
+from unbend.plot import circle
 
 SHAPES = [(400, 6), (6, 400), (50, 50), (51, 50), (2, 3)]
 
@@ -19,7 +20,7 @@ def cloud(n, q, seed=0):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(linear, "AT_ONCE", 64)
+    monkeypatch.setattr(linear, "BLOCK_ENTRIES", 64)
 
 
 # PCA
@@ -122,10 +123,10 @@ def test_the_circle():
 
 
 def test_names_in_the_circle_do_not_lie_on_each_other():
-    heights = linear._label_heights(np.array([[0.9, 0.1], [0.9, 0.11], [-0.9, 0.1], [0.5, 0.9]]))
+    heights = circle.label_heights(np.array([[0.9, 0.1], [0.9, 0.11], [-0.9, 0.1], [0.5, 0.9]]))
     assert heights[2] == 0.1
     assert heights[3] == 0.9
-    assert heights[1] - heights[0] >= linear.LABEL_HEIGHT
+    assert heights[1] - heights[0] >= circle.LABEL_HEIGHT
 
 
 # Random projections
@@ -219,7 +220,7 @@ def test_bad_input(kind):
         kind(5).fit(cloud(30, 4))
     with pytest.raises(ValueError, match="n_components = 0 is too few"):
         kind(0).fit(cloud(30, 4))
-    with pytest.raises(MemoryError, match="max_memory = 1000"):
+    with pytest.raises(MemoryError, match=r"max_memory is 1\.0 kB"):
         kind(2, max_memory=1000).fit(cloud(30, 4))
 
 

@@ -248,7 +248,9 @@ def test_no_file(tmp_path):
 
 def test_no_archive(tmp_path):
     path = tmp_path / "model"
-    for held in (b"", b"hello", b"PK\x03\x04 hello", os.urandom(3000)):
+    path.write_bytes(b"")
+    assert "is empty" in refused(path)
+    for held in (b"hello", b"PK\x03\x04 hello", os.urandom(3000)):
         path.write_bytes(held)
         assert "damaged, or no model" in refused(path)
 
@@ -284,8 +286,8 @@ def test_any_flipped_byte_of_an_array_is_found(path, model):
         ),
         (lambda m: m.update(format_version="x"), "its format version is 'x'"),
         (lambda m: m.update(format_version=0), "its format version is 0"),
-        (lambda m: m.update({"class": "TSNE"}), "its class 'TSNE' is none of GreedyProcrustes"),
-        (lambda m: m.update({"class": ["a"]}), "none of GreedyProcrustes"),
+        (lambda m: m.update({"class": "TSNE"}), "its class 'TSNE' is none of ClassicalScaling"),
+        (lambda m: m.update({"class": ["a"]}), "none of ClassicalScaling"),
         (lambda m: m.pop("learnt"), "lacks 'learnt'"),
         (lambda m: m.update(parameters=3), "lacks 'parameters'"),
         (lambda m: m["parameters"].update(colour=3), "colour are unknown to GreedyProcrustes"),

@@ -119,7 +119,7 @@ def test_nothing_holds_a_point_that_is_nobodys_neighbour(kind):
     x, truth = ub.datasets.swiss_roll(10_000, random_state=0)
     listed = np.bincount(ub.neighborhoods(x, 12).indices, minlength=len(x))
     (alone,) = np.flatnonzero(listed == 0)
-    with pytest.warns(ub.GapWarning, match=rf"1 point is in no neighbourhood \(the first is {alone}\)"):
+    with pytest.warns(ub.GapWarning, match=rf"1 point is in no neighborhood \(the first is {alone}\)"):
         kind(n_neighbors=12, include_self=False).fit(x)
     assert affine_error(kind(n_neighbors=12).fit(x).embedding_, truth) < 1e-5
 

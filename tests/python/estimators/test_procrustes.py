@@ -343,11 +343,16 @@ def test_stopping():
 def test_frames_of_an_embedding_lead_back_to_it():
     x = np.random.default_rng(0).normal(size=(300, 2)) @ rotation(3)[:2]
     nb = ub.neighborhoods(x, 8)
-    tangents = _core.Alignment(x, nb._graph, None, 2, 1)
+    problem = _core.Problem(_core.Points(x), nb.core, 2, "R", 1)
+    tangents = problem.tangents(None, 0)
     y = x @ rotation(3).T[:, :2]
-    turns = tangents.frames_of(x, nb._graph, y.ravel())
-    placed = tangents.place(x, nb._graph, turns).reshape(-1, 2)
-    assert disparity(y, placed) < 1e-20
-    refiner = _core.Refiner(x, nb._graph, 2, "R", 1)
-    sides = tangents.sides(refiner, x, nb._graph, turns)
-    np.testing.assert_allclose(refiner.apply(nb._graph, y.ravel()), sides, atol=1e-9)
+    right_hand_side, placed = tangents.equation(tangents.frames_of(y.ravel()))
+    assert disparity(y, placed.reshape(-1, 2)) < 1e-20
+    np.testing.assert_allclose(problem.apply(y.ravel()), right_hand_side, atol=1e-9)
+
+
+def test_a_second_fit_has_its_own_surface():
+    psa = ub.ProcrustesAlignment().fit(ub.datasets.swiss_roll(1500, random_state=0)[0])
+    assert psa.euler_characteristic_ == 1
+    psa.fit(ub.datasets.cylinder(1500, random_state=0)[0])
+    assert psa.euler_characteristic_ == 0

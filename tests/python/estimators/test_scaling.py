@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from scipy.spatial.distance import cdist
-from unbend.estimators import scaling
+from unbend.fit.spectral import scaling
 
 
 def cloud(n=120, q=3, seed=0):
@@ -25,7 +25,7 @@ def of_distances(distances, d=2, **options):
 
 @pytest.fixture(params=["dense", "lanczos"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(scaling, "DENSE", 1000 if request.param == "dense" else 0)
+    monkeypatch.setattr(scaling, "MAX_DENSE_POINTS", 1000 if request.param == "dense" else 0)
     return request.param
 
 
@@ -134,7 +134,7 @@ def test_copies(way):
         (lambda d: d[:, :9], r"distances must be square, got shape \(10, 9\)"),
         (lambda d: d - 1, "Negative values in data: -1 at row 0, column 0"),
         (lambda d: d + np.triu(d), "distances are not symmetric: .* from 0 to 1"),
-        (lambda d: d + np.eye(10), "point 0 is 1 away from itself"),
+        (lambda d: d + np.eye(10), "the distance of point 0 to itself is 1"),
         (lambda d: np.where(d > 0, d, np.nan), "NaN"),
     ],
 )

@@ -6,9 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from unbend.files.tables import (
+from unbend.files import (
     FileError,
     check_target,
+    open_points,
     read_labels,
     read_points,
     write_atomically,
@@ -150,11 +151,12 @@ def test_columns_of_parquet_by_name(tmp_path):
 
 def test_what_is_said_of_columns(tmp_path):
     path = put(tmp_path, "a.csv", "name,x,y\np,1,2\n")
-    assert complaint(path).endswith("'p' is not a number; to read some columns, name them: " + f"{path}:x,y")
+    hint = f"'p' is not a number; to read only numeric columns, list them: {path}:x,y"
+    assert complaint(path).endswith(hint)
     assert "has no column 'z': it has name, x, y" in complaint(f"{path}:x,z")
     assert "column 1 (name): 'p' is not a number" in complaint(f"{path}:name")
     bare = put(tmp_path, "bare.csv", "1,2\n")
-    assert "has no header: columns cannot be chosen by 'x'" in complaint(f"{bare}:x")
+    assert "has no header: columns cannot be selected by name, as in 'x'" in complaint(f"{bare}:x")
     with pytest.raises(FileError, match="suffix"):
         write_points(f"{path}:x", POINTS)
 
@@ -162,10 +164,10 @@ def test_what_is_said_of_columns(tmp_path):
 def test_numbers_of_columns_are_a_header(tmp_path):
     """As pandas writes a frame without names and without its index."""
     path = put(tmp_path, "a.csv", "0,1,2\n1,2,0.5\n3,4,-1e-3\n")
-    with pytest.warns(UserWarning, match=r"a\.csv, line 1: 0, 1, 2 is taken for names of columns"):
+    with pytest.warns(UserWarning, match=r"a\.csv, line 1: 0, 1, 2 is read as a header"):
         assert np.array_equal(read_points(path), POINTS)
     pair = put(tmp_path, "pair.csv", "0,1\n0.5,2\n")
-    with pytest.warns(UserWarning, match="may be names of columns, but is read as a point"):
+    with pytest.warns(UserWarning, match="could be a header, but is read as a point"):
         assert read_points(pair).tolist() == [[0, 1], [0.5, 2]]
     # Whole numbers throughout: it is a point like the others.
     whole = put(tmp_path, "whole.csv", "0,1,2\n3,4,-5\n")
@@ -240,7 +242,7 @@ def test_parquet_that_is_no_table_of_numbers(tmp_path):
     assert "column 'kind' holds string" in complaint(
         parquet(tmp_path / "a.parquet", x=[1, 2], kind=["a", "b"])
     )
-    assert "column 'x' lacks 1 of 2 values" in complaint(parquet(tmp_path / "b.parquet", x=[1.0, None]))
+    assert "column 'x' is missing 1 of 2 values" in complaint(parquet(tmp_path / "b.parquet", x=[1.0, None]))
     assert "it holds no points" in complaint(parquet(tmp_path / "c.parquet"))
     assert "cannot read" in complaint(put(tmp_path, "d.parquet", "junk" * 10))
 
@@ -410,6 +412,18 @@ def test_zarr_of_an_anndata(tmp_path):
     anndata.AnnData(X=POINTS, obsm={"X_pca": POINTS[:, :2]}).write_zarr(tmp_path / "a.zarr")
     assert np.array_equal(read_points(tmp_path / "a.zarr"), POINTS[:, :2])
     assert np.array_equal(read_points(f"{tmp_path}/a.zarr:X"), POINTS)
+
+
+def test_arrays_are_opened_without_being_read(tmp_path):
+    np.save(tmp_path / "a.npy", POINTS)
+    assert isinstance(open_points(str(tmp_path / "a.npy")), np.memmap)
+    (tmp_path / "a.csv").write_text("1,2\n")
+    with pytest.raises(FileError, match=r"in blocks: its suffix '.csv' is none of .npy, .zarr"):
+        open_points(str(tmp_path / "a.csv"))
+    zarr = pytest.importorskip("zarr")
+    zarr.save_group(str(tmp_path / "b.zarr"), X=POINTS, Y=POINTS[:, :2])
+    opened = open_points(f"{tmp_path}/b.zarr:Y")
+    assert (opened.shape, isinstance(opened, np.ndarray)) == ((2, 2), False)
 
 
 def test_without_zarr(tmp_path, monkeypatch):

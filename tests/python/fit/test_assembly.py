@@ -11,8 +11,10 @@ WHOLE = RNG.normal(size=(160, 5))
 APART = np.concatenate([WHOLE[:70], WHOLE[70:120] + 100, WHOLE[120:123] + 300, WHOLE[123:] - 100])
 
 
-def dense(core, graph, n):
-    return np.column_stack([core.apply(graph, row) for row in np.eye(n)])
+def dense(problem):
+    """Return S by its columns, without the coupling of columns that there is none of."""
+    n, d = len(problem.graph), problem.n_components
+    return np.column_stack([problem.apply(np.repeat(row, d)).reshape(n, d)[:, 0] for row in np.eye(n)])
 
 
 def without_means(y, labels):
@@ -24,10 +26,10 @@ def without_means(y, labels):
 
 def system(x, d, objective="R_N", k=6, radius=None):
     nb = ub.neighborhoods(x, radius=radius) if radius else ub.neighborhoods(x, k)
-    core = _core.Refiner(x, nb._graph, d, objective, 0)
+    problem = _core.Problem(_core.Points(x), nb.core, d, objective, 0)
     start = RNG.normal(size=(len(x), d))
-    sides, _ = core.frames(x, nb._graph, start)
-    return core, nb._graph, sides, start
+    sides, _ = problem.frames(start)
+    return problem, sides, start
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
@@ -38,10 +40,10 @@ def system(x, d, objective="R_N", k=6, radius=None):
     ids=["one", "apart", "radius"],
 )
 def test_the_solution_is_the_dense_one(x, sizes, d, objective):
-    core, graph, sides, start = system(x, d, objective, **sizes)
-    labels = _core.components(graph)
-    found = solve(core, graph, sides, start.ravel(), d=d, tol=1e-12)
-    expected = np.linalg.lstsq(dense(core, graph, len(x)), sides.reshape(-1, d), rcond=1e-12)[0]
+    problem, sides, start = system(x, d, objective, **sizes)
+    labels = problem.graph.components()
+    found = solve(problem, sides, start.ravel(), tol=1e-12)
+    expected = np.linalg.lstsq(dense(problem), sides.reshape(-1, d), rcond=1e-12)[0]
     y = found.embedding.reshape(-1, d)
     assert found.converged
     expected = without_means(expected, labels)
@@ -51,36 +53,36 @@ def test_the_solution_is_the_dense_one(x, sizes, d, objective):
         np.testing.assert_allclose(y[here].mean(axis=0), start[here].mean(axis=0), atol=1e-12)
 
 
-def true_residual(core, graph, sides, y):
-    return np.linalg.norm(sides - core.apply(graph, y)) / np.linalg.norm(sides)
+def true_residual(problem, sides, y):
+    return np.linalg.norm(sides - problem.apply(y)) / np.linalg.norm(sides)
 
 
 def test_the_residual_is_true_and_failure_is_said():
     x, _ = ub.datasets.swiss_roll(3000, random_state=0)
-    core, graph, sides, start = system(x, 2, k=10)
-    found = solve(core, graph, sides, start.ravel(), d=2)
+    problem, sides, start = system(x, 2, k=10)
+    found = solve(problem, sides, start.ravel())
     assert found.converged
     assert found.n_iter <= 30
     assert found.residual <= 1.01e-8
-    assert found.residual == pytest.approx(true_residual(core, graph, sides, found.embedding), rel=1e-9)
-    short = solve(core, graph, sides, start.ravel(), d=2, max_iter=3)
+    assert found.residual == pytest.approx(true_residual(problem, sides, found.embedding), rel=1e-9)
+    short = solve(problem, sides, start.ravel(), max_iter=3)
     assert not short.converged
     assert short.n_iter == 3
     assert short.residual > 1e-8
-    assert short.residual == pytest.approx(true_residual(core, graph, sides, short.embedding), rel=1e-9)
-    again = solve(core, graph, sides, found.embedding, d=2)
+    assert short.residual == pytest.approx(true_residual(problem, sides, short.embedding), rel=1e-9)
+    again = solve(problem, sides, found.embedding)
     assert again.n_iter == 0
     np.testing.assert_array_equal(again.embedding, found.embedding)
 
 
 def test_nothing_to_solve():
-    core, graph, _, start = system(WHOLE, 2)
+    problem, _, start = system(WHOLE, 2)
     zero = np.zeros(start.size)
-    found = solve(core, graph, zero, zero, d=2)
+    found = solve(problem, zero, zero)
     assert found.converged
     assert found.n_iter == 0
     assert not found.embedding.any()
-    found = solve(core, graph, zero, start.ravel(), d=2, tol=1e-10)
+    found = solve(problem, zero, start.ravel(), tol=1e-10)
     assert found.converged
     assert np.ptp(found.embedding.reshape(-1, 2), axis=0).max() < 1e-8
 
@@ -88,16 +90,16 @@ def test_nothing_to_solve():
 @pytest.mark.parametrize("d", [1, 2])
 def test_two_points(d):
     x = np.array([[0.0, 0.0], [3.0, 4.0]])
-    core, graph, sides, start = system(x, d, "R", k=1)
-    found = solve(core, graph, sides, start.ravel(), d=d)
+    problem, sides, start = system(x, d, "R", k=1)
+    found = solve(problem, sides, start.ravel())
     assert found.converged
     assert np.linalg.norm(np.diff(found.embedding.reshape(-1, d), axis=0)) == pytest.approx(5)
 
 
 def test_points_alone_stay():
     x = np.concatenate([WHOLE, [[1e3] * 5], [[-1e3] * 5]])
-    core, graph, sides, start = system(x, 2, radius=2.0)
-    found = solve(core, graph, sides, start.ravel(), d=2)
+    problem, sides, start = system(x, 2, radius=2.0)
+    found = solve(problem, sides, start.ravel())
     assert found.converged
     np.testing.assert_allclose(found.embedding.reshape(-1, 2)[-2:], start[-2:], atol=1e-14)
 
@@ -106,14 +108,13 @@ def test_threads_do_not_matter():
     x, _ = ub.datasets.swiss_roll(5000, random_state=0)
     nb = ub.neighborhoods(x, 8)
     v = RNG.normal(size=10_000)
-    found = [
-        _core.Refiner(x, nb._graph, 2, "R_N", jobs).multigrid(nb._graph).cycle(v, 2) for jobs in (0, 1, 2, 3)
-    ]
+    points = _core.Points(x)
+    found = [_core.Problem(points, nb.core, 2, "R_N", jobs).precondition(v) for jobs in (0, 1, 2, 3)]
     assert all((other == found[0]).all() for other in found)
 
 
 def test_it_can_be_asked_to_stop_and_given_another_inverse():
-    core, graph, sides, start = system(WHOLE, 2)
+    problem, sides, start = system(WHOLE, 2)
     asked = []
 
     def ask():
@@ -122,13 +123,13 @@ def test_it_can_be_asked_to_stop_and_given_another_inverse():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve(core, graph, sides, start.ravel(), d=2, ask=ask)
-    diagonal = np.repeat(core.diagonal(graph), 2)
-    found = solve(core, graph, sides, start.ravel(), d=2, preconditioner=lambda v: v / diagonal)
+        solve(problem, sides, start.ravel(), ask=ask)
+    diagonal = np.repeat(problem.diagonal(), 2)
+    found = solve(problem, sides, start.ravel(), preconditioner=lambda v: v / diagonal)
     assert found.converged
 
 
 def test_wrong_shapes_are_refused():
-    core, graph, sides, start = system(WHOLE, 2)
-    with pytest.raises(ValueError, match=r"shape \(320,\), but the start has \(300,\)"):
-        solve(core, graph, sides, start.ravel()[:300], d=2)
+    problem, sides, start = system(WHOLE, 2)
+    with pytest.raises(ValueError, match=r"300.*320|320.*300"):
+        solve(problem, sides, start.ravel()[:300])

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 import unbend as ub
-from unbend.fit.cut import Surface, length_of
+from unbend.fit.cut import Surface
+from unbend.graph.cut import length_of
 
 ESTIMATORS = (ub.ProcrustesAlignment, ub.GreedyProcrustes)
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 import unbend as ub
-from unbend.fit.eigenvectors import GapWarning, smallest_eigenvectors
+from unbend.fit.spectral.eigenvectors import GapWarning, smallest_eigenvectors
 
 
 def ltsa(x, k, d):
@@ -185,7 +185,7 @@ def test_a_callback_stops_it():
 CTRL_C = textwrap.dedent("""
     import os, signal, threading, time
     import numpy as np, scipy.sparse as sp
-    from unbend.fit.eigenvectors import smallest_eigenvectors
+    from unbend.fit.spectral.eigenvectors import smallest_eigenvectors
     line = sp.diags_array([np.ones(69), np.ones(70), np.ones(69)], offsets=[-1, 0, 1])
     cube = sp.kron(sp.kron(line, line), line).tocsr()
     matrix = (sp.diags_array(np.asarray(cube.sum(axis=0)).ravel()) - cube).tocsr()

@@ -125,7 +125,7 @@ def test_layouts_and_types_do_not_matter():
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="600 rows, but Y has 599"):
         ub.rectify(ROLL, TRUTH[1:])
-    with pytest.raises(ValueError, match="n_components = 4 exceeds the 3"):
+    with pytest.raises(ValueError, match="Y has 4 columns, more than the 3 of X"):
         ub.rectify(ROLL, np.zeros((600, 4)))
     with pytest.raises(ValueError, match="NaN at row 0"):
         ub.rectify(ROLL, np.full((600, 2), np.nan))

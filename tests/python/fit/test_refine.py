@@ -56,14 +56,14 @@ def test_the_system_is_that_of_the_paper(objective, ragged):
     x, y = X[:150], SHAKEN[:150]
     nb = ub.neighborhoods(x, radius=5.0) if ragged else ub.neighborhoods(x, 6)
     matrix, sides, _ = textbook_step(x, y, nb, objective)
-    refiner = _core.Refiner(x, nb._graph, 2, objective, 0)
-    found, reached = refiner.frames(x, nb._graph, y)
+    problem = _core.Problem(_core.Points(x), nb.core, 2, objective, 0)
+    found, reached = problem.frames(y)
     scale = np.abs(sides).max()
     np.testing.assert_allclose(found.reshape(y.shape), sides, atol=1e-10 * scale)
     np.testing.assert_allclose(reached, value(y, objective, x, nb), rtol=1e-10)
-    applied = refiner.apply(nb._graph, y.ravel()).reshape(y.shape)
+    applied = problem.apply(y.ravel()).reshape(y.shape)
     np.testing.assert_allclose(applied, matrix @ y, atol=1e-10 * scale)
-    np.testing.assert_allclose(refiner.diagonal(nb._graph), np.diag(matrix), rtol=1e-10)
+    np.testing.assert_allclose(problem.diagonal(), np.diag(matrix), rtol=1e-10)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -334,7 +334,7 @@ def test_two_refinements_at_once():
     ("change", "message"),
     [
         ({"Y": SHAKEN[:-1]}, "X has 1200 rows, but Y has 1199"),
-        ({"Y": np.zeros((N, 4))}, "n_components = 4 exceeds the 3 dimensions"),
+        ({"Y": np.zeros((N, 4))}, "Y has 4 columns, more than the 3 of X"),
         ({"Y": np.full((N, 2), np.nan)}, "Y holds NaN at row 0, column 0"),
         ({"method": "both"}, "method = 'both' is unknown"),
         ({"objective": "R_C"}, "objective = 'R_C' is unknown"),

@@ -98,7 +98,7 @@ def test_one_far_outlier():
         ({"recall": 0}, "recall = 0 is out of range: it must be above 0 and at most 1"),
         ({"recall": 1.5}, "recall = 1.5 is out of range"),
         ({"recall": np.nan}, "recall = nan is out of range"),
-        ({"recall": "much"}, "recall = 'much' is out of range"),
+        ({"recall": "much"}, "recall = 'much' is not a number"),
         ({"metric": "manhattan"}, "metric = 'manhattan' is unknown"),
         ({"algorithm": "blocked", "method": "approximate"}, "algorithm = 'blocked' is exact"),
         ({"random_state": -1}, "random_state = -1 is too few"),

@@ -205,7 +205,7 @@ def test_names_are_text(cloud):
     assert found[1] == found["1"]
     assert set(found) == {"1", "(2, 3)"}
     assert found.difference(1, 1).value == 0
-    with pytest.raises(KeyError, match="'c' was not compared; there is "):
+    with pytest.raises(KeyError, match="'c' was not measured; there is "):
         found["c"]
     with pytest.raises(
         ValueError, match="embeddings are called 1, '1': as text, some of these names are the same"

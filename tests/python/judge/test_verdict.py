@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.judge import verdict as reading
-from unbend.judge.verdict import KINDS, Reading, gather, read
+from unbend.judge.verdict import KINDS, Statement, gather, read
 
 
 def numbers(x, y, k=12, **options):
@@ -140,7 +140,7 @@ def test_reads_numbers_alone(roll):
     held = numbers(x, u)
     assert all(type(value) is float for value in held.values())
     assert read(held) == read(dict(held))
-    assert isinstance(read(held), Reading)
+    assert isinstance(read(held), Statement)
     off = held | {"size": reading.OFF * 1.01}
     assert read(held)[0] == "faithful"
     assert read(off)[0] == "scaled"

@@ -165,7 +165,7 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="Y has 3 columns, more than the 2 of X"):
         nieqa_local(x[:, :2], x, 4)
     for call in (lambda: asim(x, x, normalization="none"), lambda: nieqa_local(x, x, 4, normalization=None)):
-        with pytest.raises(ValueError, match="use 'centered' or 'paper'"):
+        with pytest.raises(ValueError, match="use one of 'centered', 'paper'"):
             call()
     with pytest.raises(ValueError, match="not several"):
         nieqa_local(x, x, 4, neighborhoods=ub.neighborhoods(x, 4))

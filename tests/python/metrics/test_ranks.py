@@ -226,7 +226,7 @@ def test_bad_neighbourhoods_and_names_are_refused():
     for call in (m.null, m.standard_error, m.interval, m.per_point):
         with pytest.raises(ValueError, match="'stress' is unknown"):
             call("stress")
-    with pytest.raises(ValueError, match="k = 5 is out of range: 4 neighbours"):
+    with pytest.raises(ValueError, match="k = 5 is out of range: at most 4 neighbours"):
         m.interval("q_nx", 5)
     with pytest.raises(ValueError, match="kind = 'both'"):
         metrics.mrre(X, Y, 4, kind="both")

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import unbend as ub
-from unbend.metrics.sampling import interval, sampled, standard_error
+from unbend.metrics.sampling import Sampling, interval, standard_error
 
 
 def mean_of(values, **options):
-    """What `sampled` says of the mean of `values`."""
+    """Centers, values and sizes of the samples when the mean of `values` is measured."""
     options = {"n_centers": None, "half_width": 0.01, "random_state": 0} | options
     calls = []
 
@@ -15,7 +15,7 @@ def mean_of(values, **options):
         calls.append(len(values) if centers is None else len(centers))
         return values if centers is None else values[centers]
 
-    centers, result = sampled(len(values), **options, measure=measure, aims=lambda found: [found])
+    centers, result = Sampling(**options).measured(len(values), measure, lambda found: [found])
     return centers, result, calls
 
 
@@ -63,7 +63,8 @@ def test_auto_looks_at_the_widest_aim():
     def measure(centers):
         return {name: held if centers is None else held[centers] for name, held in spread.items()}
 
-    centers, result = sampled(50_000, "auto", 0.03, 0, measure, lambda found: found.values())
+    sampling = Sampling("auto", 0.03, random_state=0)
+    centers, result = sampling.measured(50_000, measure, lambda found: found.values())
     assert 1.96 * standard_error(result["wide"], len(centers) / 50_000) <= 0.03
 
 

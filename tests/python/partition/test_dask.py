@@ -93,6 +93,21 @@ def test_the_driver_holds_no_rows(client, roll, tmp_path, monkeypatch):
     assert drawn == [2000, 2000]  # the sample, and as many to see what it means
 
 
+def test_a_task_takes_its_own_block_only(client, roll, tmp_path, monkeypatch):
+    for module in ("unbend.dask", "unbend.partition.task"):
+        monkeypatch.setattr(f"{module}.block_rows", lambda *_: 1000)
+    tasks, compute = [], Client.compute
+
+    def counted(self, made, **options):
+        tasks.append(len(dict(made.__dask_graph__())))
+        return compute(self, made, **options)
+
+    monkeypatch.setattr(Client, "compute", counted)
+    unbend.dask.embed(dask.array.from_array(roll[0], chunks=1000), tmp_path / "work", points_per_cell=4000)
+    assert len(tasks) == 16  # 8 blocks are probed and scattered
+    assert max(tasks) < 8
+
+
 def test_measures_of_dask_arrays(client, roll, file, tmp_path):
     x, truth = roll
     found = unbend.dask.faithfulness(

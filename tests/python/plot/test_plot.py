@@ -1,4 +1,4 @@
-"""What pictures show: the places of dots, their colours, limits and labels."""
+"""What pictures show: the places of dots, their colors, limits and labels."""
 
 import subprocess
 import sys
@@ -71,7 +71,7 @@ def test_dots_are_the_points(roll):
     assert np.isclose((right - left) / box.width, (top - bottom) / box.height, rtol=1e-3)
 
 
-def test_without_colour_all_are_alike(roll):
+def test_without_color_all_are_alike(roll):
     ax = ub.plot.embedding(roll[1])
     assert len(ax.figure.axes) == 1
     assert ax.get_legend() is None
@@ -79,21 +79,21 @@ def test_without_colour_all_are_alike(roll):
 
 
 @pytest.mark.parametrize("kind", [str, int, bool, object])
-def test_kinds_have_their_own_colours(roll, kind):
+def test_kinds_have_their_own_colors(roll, kind):
     _, u = roll
     part = (u[:, 0] // 45).astype(int)
     ax = ub.plot.embedding(u, part.astype(kind), label="half")
     places, _ = drawn(ax)
-    colours = ax.collections[0].to_rgba(ax.collections[0].get_array())
+    colors = ax.collections[0].to_rgba(ax.collections[0].get_array())
     for k in (0, 1):
-        assert np.allclose(colours[(places[:, 0] // 45) == k], to_rgba(CATEGORIES[k]))
+        assert np.allclose(colors[(places[:, 0] // 45) == k], to_rgba(CATEGORIES[k]))
     legend = ax.get_legend()
     assert legend.get_title().get_text() == "half"
     assert [t.get_text() for t in legend.get_texts()] == [str(one) for one in np.unique(part.astype(kind))]
     assert [to_rgba(h.get_color()) for h in legend.legend_handles] == [to_rgba(c) for c in CATEGORIES[:2]]
 
 
-def test_colours_can_be_told_apart():
+def test_colors_can_be_told_apart():
     """Also by eyes without one of the three receptors (Vienot, Brettel & Mollon 1999)."""
     shades = np.array([to_rgba(c)[:3] for c in CATEGORIES]) ** 2.2
     to_lms = np.array(
@@ -111,10 +111,10 @@ def test_what_has_no_value_is_grey(roll):
     _, u = roll
     values = np.where(u[:, 0] < 20, np.nan, u[:, 0])
     ax = ub.plot.embedding(u, values)
-    grey, coloured = ax.collections
-    assert np.allclose(grey.get_facecolor(), to_rgba(FAINT))
-    assert len(grey.get_offsets()) == np.isnan(values).sum()
-    assert not np.isnan(coloured.get_array()).any()
+    gray, colored = ax.collections
+    assert np.allclose(gray.get_facecolor(), to_rgba(FAINT))
+    assert len(gray.get_offsets()) == np.isnan(values).sum()
+    assert not np.isnan(colored.get_array()).any()
 
 
 def test_axes_given_are_used(roll):
@@ -185,9 +185,9 @@ def test_points_not_measured_are_grey(roll):
     x, u = roll
     m = ub.faithfulness(x, u, n_centers=100, random_state=0)
     ax = ub.plot.error(m)
-    grey, coloured = ax.collections
-    assert len(grey.get_offsets()) == 900
-    assert np.array_equal(by_row(np.asarray(coloured.get_offsets())), by_row(u[m.centers]))
+    gray, colored = ax.collections
+    assert len(gray.get_offsets()) == 900
+    assert np.array_equal(by_row(np.asarray(colored.get_offsets())), by_row(u[m.centers]))
 
 
 def test_errors_of_estimators_and_ranks(roll, selection):
@@ -202,7 +202,7 @@ def test_errors_of_estimators_and_ranks(roll, selection):
 # ---------------------------------------------------------------------------- grids
 
 
-def test_grid_shares_colours(roll):
+def test_grid_shares_colors(roll):
     x, u = roll
     found = ub.compare(x, {"shadow": x[:, :2], "truth": u}, ["procrustes"])
     axes = ub.plot.grid(found, measure="r_n")
@@ -256,17 +256,17 @@ def test_ellipses_lie_at_points_spread_evenly(roll):
     assert {tuple(p) for p in places} <= {tuple(p) for p in u}
 
 
-# ---------------------------------------------------------------------------- one neighbourhood
+# ---------------------------------------------------------------------------- one neighborhood
 
 
-def test_neighbourhood_shows_both_sides(roll):
+def test_neighborhood_shows_both_sides(roll):
     x, _ = roll
     y = x[:, :2]
     near = set(ub.neighborhoods(x, 10)[5].tolist())
     gaps = np.linalg.norm(y - y[5], axis=1)
     images = set(np.argsort(gaps, kind="stable")[1:11].tolist())
     left, right = ub.plot.neighborhood(x, y, 5, 10)
-    assert left.get_title().split("\n")[1].startswith(f"{len(near - images)} of 10 neighbours lost")
+    assert left.get_title().split("\n")[1].startswith(f"{len(near - images)} of 10 neighbors lost")
     false, both, lost = (np.asarray(c.get_offsets()) for c in right.collections[1:4])
     assert (len(false), len(both), len(lost)) == (
         10 - len(near & images),
@@ -279,12 +279,12 @@ def test_neighbourhood_shows_both_sides(roll):
     assert left.get_aspect() == right.get_aspect() == 1
 
 
-def test_neighbourhood_is_turned_to_fit(roll):
+def test_neighborhood_is_turned_to_fit(roll):
     x = np.random.default_rng(0).random((300, 2))
     turned = x @ np.array([[0.0, 1.0], [1.0, 0.0]]) * [1, -1] + 4
     left, right = ub.plot.neighborhood(x, turned, 7, 8)
     assert np.allclose(left.collections[2].get_offsets(), right.collections[2].get_offsets())
-    assert left.get_title() == "point 7 in the data\n0 of 8 neighbours lost"
+    assert left.get_title() == "point 7 in the data\n0 of 8 neighbors lost"
 
 
 # ---------------------------------------------------------------------------- curves
@@ -417,7 +417,7 @@ def test_without_matplotlib_it_says_so(monkeypatch, roll):
         (lambda x, u: ub.plot.grid({"a": u}, u[:, 0], measure="r_n"), "not both"),
         (lambda x, u: ub.plot.stretch(x, u[:, :1]), "at least 2 are needed"),
         (lambda x, u: ub.plot.neighborhood(x, u, 1000), "point = 1000 is out of range"),
-        (lambda x, u: ub.plot.neighborhood(x, u, 0, ax=[None]), "two are needed"),
+        (lambda x, u: ub.plot.neighborhood(x, u, 0, ax=[None]), "ax holds 1 axes: at least 2 are needed"),
         (lambda x, u: ub.plot.r_nx(u), "has no ranks"),
         (lambda x, u: ub.plot.shepard(x, u[:5]), "has 1000 rows"),
         (lambda x, u: ub.plot.correlation_circle(u), "X is missing"),
@@ -446,15 +446,15 @@ def tube():
     return ub.ProcrustesAlignment().fit(x)
 
 
-def drawn_in(ax, colour):
-    """Return where dots of one colour lie, and how many clouds of them there are."""
+def drawn_in(ax, color):
+    """Return where dots of one color lie, and how many clouds of them there are."""
     clouds = [c for c in ax.collections if len(c.get_facecolors()) == 1]
-    same = [c for c in clouds if to_hex(c.get_facecolors()[0]) == colour]
+    same = [c for c in clouds if to_hex(c.get_facecolors()[0]) == color]
     return np.concatenate([np.asarray(c.get_offsets()) for c in same]), len(same)
 
 
 @pytest.mark.parametrize("give", ["model", "seams"])
-def test_both_sides_of_a_seam_have_one_colour(tube, give):
+def test_both_sides_of_a_seam_have_one_color(tube, give):
     (seam,) = tube.seams_
     held = {"Y": tube} if give == "model" else {"Y": tube.embedding_, "seams": tube.seams_}
     ax = ub.plot.embedding(**held)

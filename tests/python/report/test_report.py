@@ -182,7 +182,7 @@ def test_a_sample_of_many_points(data, tmp_path, monkeypatch):
     assert np.array_equal(Page(again.path).column("point"), drawn)
 
 
-def test_neighbourhoods_of_different_size(data, tmp_path):
+def test_neighborhoods_of_different_size(data, tmp_path):
     x, ys = data
     page = Page(ub.report(x, ys, tmp_path / "a.html", radius=2.5, measures="procrustes").path)
     graph = ub.neighborhoods(x, radius=2.5)
@@ -277,7 +277,7 @@ def test_degenerate_data(tmp_path):
 )
 def test_refused_before_the_work(data, tmp_path, monkeypatch, given, message):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbours were searched"))
+    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbors were searched"))
     with pytest.raises(ValueError, match=re.escape(message)):
         ub.report(*data, **{"path": "a.html"} | given)
     assert list(tmp_path.iterdir()) == []
@@ -292,7 +292,7 @@ def test_whole_or_not_at_all(data, tmp_path, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pages, "_blocks", fail)
+    monkeypatch.setattr(pages, "_in_base64", fail)
     with pytest.raises(KeyboardInterrupt):
         ub.report(*data, path, measures="procrustes")
     assert path.read_text() == "old"
@@ -311,16 +311,16 @@ def test_without_bokeh(data, tmp_path, monkeypatch, capsys):
 # Pictures of points --------------------------------------------------------------------------------------
 
 
-def pictures(sprite):
+def pictures(thumbnails):
     """Take a sheet apart again."""
     from PIL import Image
 
-    sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(sprite.uri.partition(",")[2]))))
-    h, w = sprite.height, sprite.width
+    sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(thumbnails.uri.partition(",")[2]))))
+    h, w = thumbnails.height, thumbnails.width
     return [
         sheet[row * h : (row + 1) * h, column * w : (column + 1) * w]
-        for row in range(sprite.rows)
-        for column in range(sprite.abreast)
+        for row in range(thumbnails.rows)
+        for column in range(thumbnails.abreast)
     ]
 
 
@@ -328,21 +328,21 @@ def pictures(sprite):
 def test_pictures_keep_their_pixels(shape):
     images = np.random.default_rng(0).integers(0, 256, (23, *shape), dtype=np.uint8)
     drawn = np.array([0, 4, 5, 22])
-    sprite = ThumbnailSheet.of(images, 23, drawn)
-    assert all(np.array_equal(a, images[i]) for a, i in zip(pictures(sprite), drawn, strict=False))
+    thumbnails = ThumbnailSheet.of(images, 23, drawn)
+    assert all(np.array_equal(a, images[i]) for a, i in zip(pictures(thumbnails), drawn, strict=False))
 
 
 def test_large_pictures_are_made_smaller():
     images = np.zeros((2, 400, 200), dtype=np.uint8)
     images[1] = 100
-    sprite = ThumbnailSheet.of(images, 2, np.arange(2))
-    assert (sprite.height, sprite.width) == (80, 40)
-    assert [int(a.max()) for a in pictures(sprite)[:2]] == [0, 100]
+    thumbnails = ThumbnailSheet.of(images, 2, np.arange(2))
+    assert (thumbnails.height, thumbnails.width) == (80, 40)
+    assert [int(a.max()) for a in pictures(thumbnails)[:2]] == [0, 100]
 
 
 def test_other_numbers_are_shown_from_least_to_most():
-    sprite = ThumbnailSheet.of(np.array([[[-1.0, 0.0]], [[1.0, 3.0]]]), 2, np.arange(2))
-    assert [a.tolist() for a in pictures(sprite)[:2]] == [[[0, 63]], [[127, 255]]]
+    thumbnails = ThumbnailSheet.of(np.array([[[-1.0, 0.0]], [[1.0, 3.0]]]), 2, np.arange(2))
+    assert [a.tolist() for a in pictures(thumbnails)[:2]] == [[[0, 63]], [[127, 255]]]
 
 
 # The command ---------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_the_command(data, tmp_path, monkeypatch, capsys):
     assert [names[code] for code in page.column("label")[:3]] == ["point 0", "point 1", "point 2"]
     assert main([*call, "--force", "--image-shape", "3,1", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert json.loads(Page(tmp_path / "r.html").script("facts"))["sprite"]["height"] == 3
+    assert json.loads(Page(tmp_path / "r.html").script("facts"))["thumbnails"]["height"] == 3
     assert main([*call, "--force", "--image-shape", "3,2"]) == 2
     assert "makes 6 numbers, but run.npz has 3 columns" in capsys.readouterr().err
     (tmp_path / "names.txt").write_text("only\none")
@@ -405,7 +405,7 @@ def tube(tmp_path_factory):
     return x, model, found, model.save(folder / "tube.unbend")
 
 
-def test_both_sides_of_a_seam_have_one_colour(tube):
+def test_both_sides_of_a_seam_have_one_color(tube):
     _, model, _, _ = tube
     (seam,) = model.seams_
     sides = Sides.of(model.embedding_, model.seams_)
@@ -430,7 +430,7 @@ def test_arrows_go_along_both_sides_in_any_two_axes(tube):
 def test_a_page_says_what_was_cut(data, made, tube):
     text = Page(tube[2].path).text
     assert text.count("cut open: 1 seam") == 2
-    assert "one colour and one number" in text
+    assert "one color and one number" in text
     assert "seam" not in Page(made[0].path).text
 
 
@@ -544,13 +544,13 @@ def test_points_are_drawn(data, made, tmp_path, ratio):
         browser.open(made[0].path)
         browser.run("document.querySelector('.picture').scrollIntoView()")
         pixels = np.asarray(Image.open(browser.screenshot(tmp_path / "a.png")).convert("RGB")).astype(int)
-        coloured = (pixels.max(axis=2) - pixels.min(axis=2)) > 40
-        assert coloured.mean() > 0.01
+        colored = (pixels.max(axis=2) - pixels.min(axis=2)) > 40
+        assert colored.mean() > 0.01
         height, width = browser.run(f"[...{MODEL}('image0').data.image[0].shape]")
         assert width == round(ratio * browser.run(f"{MODEL}('picture0').inner_width"))
         assert height == round(ratio * browser.run(f"{MODEL}('picture0').inner_height"))
         point = lonely(embedding(data, made, 0))
-        assert painted(browser, 0, embedding(data, made, 0)[point]) == opaque(expected_colour(made, 0, point))
+        assert painted(browser, 0, embedding(data, made, 0)[point]) == opaque(expected_color(made, 0, point))
         assert browser.errors == []
 
 
@@ -570,8 +570,8 @@ def painted(browser, place, at):
     return browser.run(code)
 
 
-def expected_colour(made, place, point):
-    """Return the colour of the error of a point."""
+def expected_color(made, place, point):
+    """Return the color of the error of a point."""
     page = Page(made[0].path)
     facts = json.loads(page.script("facts"))
     mode, scale = facts["modes"][0], facts["scale"]
@@ -579,8 +579,8 @@ def expected_colour(made, place, point):
     return scale[int(np.clip(np.floor(share * len(scale)), 0, len(scale) - 1))]
 
 
-def opaque(colour, alpha=0.85):
-    channels = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+def opaque(color, alpha=0.85):
+    channels = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
     return [pytest.approx(value, abs=3) for value in (*channels, 255 * alpha)]
 
 
@@ -625,13 +625,13 @@ def test_dots_are_blended_as_the_textbook_says(browser, size, alpha):
 
 
 @in_browser
-def test_very_many_faint_dots_have_their_colour(browser):
+def test_very_many_faint_dots_have_their_color(browser):
     """Rounding must not take away with every dot what it adds."""
     found = browser.run("""(() => {
       const into = new Uint32Array(9), many = new Float32Array(300).fill(1.5), codes = new Uint8Array(300);
       const view = { width: 3, height: 3, left: 0, bottom: 0, perX: 1, perY: 1 };
-      const colour = Uint32Array.of(0xff14c83c); // 60, 200, 20
-      painter()(view, { x: many, y: many }, codes, colour, 4, [{ alpha: 0.08 }], into);
+      const color = Uint32Array.of(0xff14c83c); // 60, 200, 20
+      painter()(view, { x: many, y: many }, codes, color, 4, [{ alpha: 0.08 }], into);
       return [0, 8, 16, 24].map(shift => (into[4] >>> shift) & 255);
     })()""")
     assert found == [pytest.approx(value, abs=8) for value in (60, 200, 20, 255)]
@@ -639,7 +639,7 @@ def test_very_many_faint_dots_have_their_colour(browser):
 
 @in_browser
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_the_pointer_shows_a_point_and_its_true_neighbours(data, made, fresh, place):
+def test_the_pointer_shows_a_point_and_its_true_neighbors(data, made, fresh, place):
     picture, y = Picture(fresh, place), embedding(data, made, place)
     graph = ub.neighborhoods(data[0], K)
     target = picture.on_screen(y[7])
@@ -753,7 +753,7 @@ def test_by_the_keyboard(fresh):
 
 
 @in_browser
-def test_colours_and_axes_can_be_chosen(data, made, fresh):
+def test_colors_and_axes_can_be_chosen(data, made, fresh):
     y = embedding(data, made, 1)
     point, scale = lonely(y), json.loads(Page(made[0].path).script("facts"))["scale"]
     values = data[1]["truth"][:, 0]
@@ -768,15 +768,15 @@ def test_colours_and_axes_can_be_chosen(data, made, fresh):
     )
     assert painted(fresh, 1, y[point]) == opaque(categories[names.index(made[1][point])])
     fresh.run("mode.value = 0; mode.dispatchEvent(new Event('change'))")
-    assert painted(fresh, 1, y[point]) == opaque(expected_colour(made, 1, point))
+    assert painted(fresh, 1, y[point]) == opaque(expected_color(made, 1, point))
     assert fresh.run("document.querySelectorAll('.axes select').length") == 1  # one has three coordinates
     fresh.run("window.axes = document.querySelector('.axes select'); 0")
     choose = "axes.value = '%s'; axes.dispatchEvent(new Event('change')); axes.dataset.place"
     place = fresh.run(choose % "0,2")
     solid = data[1][list(made[0].comparison)[int(place)]]
     point = lonely(solid[:, [0, 2]])
-    found = painted(fresh, place, solid[point][[0, 2]])  # others of its colour lie on it
-    assert found[:3] == opaque(expected_colour(made, place, point))[:3]
+    found = painted(fresh, place, solid[point][[0, 2]])  # others of its color lie on it
+    assert found[:3] == opaque(expected_color(made, place, point))[:3]
     fresh.run(choose % "0,1")
     assert fresh.errors == []
 
@@ -789,8 +789,8 @@ def test_seams_are_drawn_turned_and_hidden(tube, tmp_path):
     with Browser() as browser:
         browser.open(found.path)
         assert browser.run(f"{MODEL}('sides{place}').data_source.data.x0.length") == many
-        colours = browser.run(f"[...new Set({MODEL}('sides{place}').data_source.data.colour)]")
-        assert len(colours) == 1
+        colors = browser.run(f"[...new Set({MODEL}('sides{place}').data_source.data.color)]")
+        assert len(colors) == 1
         before = browser.screenshot(tmp_path / "before.png").read_bytes()
         browser.run("window.axes = document.querySelector('.axes select'); axes.value = '1,2'; 0")
         browser.run("axes.dispatchEvent(new Event('change'))")
@@ -816,8 +816,8 @@ def test_it_fits_the_window(fresh, width):
     assert all(0 < w < width and h > 150 for w, h in sizes)
 
 
-def luminance(colour):
-    channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
+def luminance(color):
+    channels = [int(c) / 255 for c in re.findall(r"\d+", color)[:3]]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

@@ -1,58 +1,52 @@
-//! Alignment by simulated annealing (Goldberg & Ritov, section 4.3, after Siarry et al. 1997): eq. 9 is minimised as
-//! if it were the energy of a magnet whose spins are the frames.
+//! Alignment by simulated annealing (Goldberg & Ritov, section 4.3, after Siarry et al. 1997). Eq. 9 is minimized as if
+//! it were the energy of a magnet whose spins are the frames.
 //!
-//! A move replaces the frame of one random point, A_i = P_i O_i, by P_i O: O is drawn anew from Haar measure on O(d),
-//! reflections included (Stewart 1980), or is O_i turned a little in the plane of two of its columns. (A_i O with
-//! O from Haar measure has the law of P_i O, so nothing is multiplied.) Only the terms at i are computed:
-//! f changes by -2 tr((O - O_i)' sum_j c P_i'P_j O_j). What lowers f is accepted, and what raises it by delta with
-//! probability exp(-delta / T).
+//! A move replaces the frame A_i = P_i O_i of one random point by P_i O. O is a random orthogonal matrix (Haar measure,
+//! reflections included, Stewart 1980), or O_i rotated a little in the plane of two of its columns. f changes by
+//! -2 tr((O - O_i)' sum_j c P_i'P_j O_j). A move that lowers f is accepted; one that raises it by delta is accepted
+//! with probability exp(-delta / T).
 //!
-//! - T begins at (mean increase by frames drawn anew) / ln(1 / `acceptance`).
-//! - A stage at one T ends after `accepted` moves a point were accepted or `tried` were tried (12 and 100 for the few
-//!   variables of Siarry et al.); then T is multiplied by `cooling`, or by a power of it while frames still lie at
-//!   random and once few new ones are accepted: between, neighbours take sides, and haste leaves vortices and walls.
-//! - The size of small turns follows their acceptance, which keeps both rates of a stage meaningful at any T.
-//! - Annealing ends when hardly any new frame is accepted, or T is `LOWEST` of what it was. Sweeps settle the rest.
-//! - As in the paper, what is not in the largest cluster of aligned frames is annealed again while that helps. The
-//!   paper has one such cluster; here it is one for each component of the graph, because no edge aligns components.
+//! - The first T is (mean increase by random frames) / ln(1 / `acceptance`).
+//! - A stage at one T ends after `accepted` accepted or `tried` tried moves per point. Then T is multiplied by
+//!   `cooling`, or by a power of it outside the range of temperatures in which order forms: cooling too fast there
+//!   leaves vortices and walls.
+//! - The size of small rotations follows their acceptance rate.
+//! - Annealing ends when hardly any random frame is accepted, or at `LOWEST` of the first T. Sweeps do the rest.
+//! - As in the paper, points outside the largest cluster of aligned frames are annealed again while that helps: here
+//!   outside the largest cluster of each component, because no edge aligns components.
 //!
-//! Beyond the paper, whole clusters are turned: R maximises tr(R' sum A_i'A_j) over the edges that leave the cluster, and
-//! all its frames become A_i R. Nothing changes within, so f cannot rise. A cluster that is reflected as a whole would
-//! have to be turned over frame by frame, against its own neighbours; this is where annealing alone is stuck.
+//! Unlike in the paper, whole clusters are rotated as well: by the R that maximizes tr(R' sum A_i'A_j) over the edges
+//! that leave the cluster, so f cannot rise. Annealing alone cannot turn over a cluster that is reflected as a whole.
 //!
-//! Cost: O(k d^3) a move, whatever the dimension of the data; at most `tried` n moves a stage.
+//! Cost: O(k d^3) per move, whatever the dimension of the data; at most `tried` n moves per stage.
 
 use super::{Aligned, Connection, SITES, STAGE, Scratch, multiply};
+use crate::embed::{check_range, check_sometimes};
 use crate::error::{Error, Result};
 use crate::linalg::{dot, polar};
 use crate::monitor::{Monitor, Silent};
 use crate::rng::{Stream, normal, stream, uniform};
 
-/// The last temperature, as a share of the first.
-const LOWEST: f64 = 1e-2;
+const LOWEST: f64 = 1e-2; // The last temperature, as a share of the first.
 
-/// Neighbours take sides while the share of new frames accepted is between these: outside, each step of cooling counts
-/// `HASTE` times. Annealing ends where it is below the last.
+/// Order forms while the share of random frames accepted is in `LIVELY`; outside, cooling is `HASTE` times faster.
+/// Annealing ends below `FROZEN`.
 const LIVELY: [f64; 2] = [0.05, 0.6];
 const HASTE: i32 = 4;
 const FROZEN: f64 = 1e-3;
 
-/// Small turns grow while more than the second share of them is accepted, and shrink below the first.
+/// Small rotations grow while more than the second share of them is accepted, and shrink below the first.
 const TURNED: [f64; 2] = [0.3, 0.5];
 const STEP_FACTOR: f64 = 1.5;
 
-/// Moves tried for the first temperature.
-const SAMPLES: usize = 2000;
+const SAMPLES: usize = 2000; // Number of moves tried to find the first temperature.
 
-/// How often sweeps and turns of clusters follow each other, at most, and the share of f they must gain to go on.
+/// How often sweeps and rotations of clusters follow each other, at most, and the share of f they must gain to go on.
 const PASSES: usize = 20;
 const GAIN: f64 = 1e-4;
 
-/// How far O'O may be from 1.
-const ORTHOGONAL: f64 = 1e-10;
-
-/// Parts into which progress is divided.
-const PARTS: usize = 1000;
+const ORTHOGONAL: f64 = 1e-10; // How far O'O may be from 1.
+const PARTS: usize = 1000; // Number of steps of the progress report.
 
 /// How slowly to cool, and when to be content.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,43 +71,29 @@ pub struct AnnealParams {
 
 impl Default for AnnealParams {
     fn default() -> Self {
-        AnnealParams {
-            seed: 0,
-            acceptance: 0.5,
-            accepted: 100,
-            tried: 500,
-            cooling: 0.97,
-            anew: 0.5,
-            enough: 0.99,
-            rounds: 5,
-        }
+        let (acceptance, accepted, tried, cooling) = (0.5, 100, 500, 0.97);
+        AnnealParams { seed: 0, acceptance, accepted, tried, cooling, anew: 0.5, enough: 0.99, rounds: 5 }
     }
 }
 
 impl AnnealParams {
     /// Shares must be shares, and counts at least 1.
     pub fn check(&self) -> Result<()> {
-        let inside = |v: f64| v > 0.0 && v < 1.0;
-        let between = "it must be above 0 and below 1";
-        let share = "it must be above 0 and at most 1";
-        let count = "at least 1 is needed";
-        let at_most_1 = |v: f64| v > 0.0 && v <= 1.0;
-        check("acceptance", self.acceptance, inside(self.acceptance), between)?;
-        check("accepted", self.accepted as f64, self.accepted > 0, count)?;
-        check("tried", self.tried as f64, self.tried > 0, count)?;
-        check("cooling", self.cooling, inside(self.cooling), between)?;
-        check("anew", self.anew, at_most_1(self.anew), share)?;
-        check("enough", self.enough, at_most_1(self.enough), share)?;
-        check("rounds", self.rounds as f64, self.rounds > 0, count)
+        let open = |name, v: f64| check_range(name, v, v > 0.0 && v < 1.0, "it must be above 0 and below 1");
+        let share =
+            |name, v: f64| check_range(name, v, v > 0.0 && v <= 1.0, "it must be above 0 and at most 1");
+        let count = |name, n: usize| check_range(name, n as f64, n > 0, "at least 1 is needed");
+        open("acceptance", self.acceptance)?;
+        count("accepted", self.accepted)?;
+        count("tried", self.tried)?;
+        open("cooling", self.cooling)?;
+        share("anew", self.anew)?;
+        share("enough", self.enough)?;
+        count("rounds", self.rounds)
     }
 }
 
-fn check(name: &'static str, value: f64, fine: bool, needed: &'static str) -> Result<()> {
-    if fine { Ok(()) } else { Err(Error::OutOfRange { name, value, needed }) }
-}
-
-/// Aligns the frames of `connection`, from those of `start` or from random ones. The best frames met after sweeps are
-/// returned, `start` among them: f is never above that of `start`.
+/// Aligns frames, from `start` or from random ones. Returns the best frames found, so f is never above that of `start`.
 pub fn anneal(
     connection: &Connection,
     start: Option<&[f64]>,
@@ -124,20 +104,21 @@ pub fn anneal(
     let quiet = Silent(monitor);
     let mut best = Best::of(connection, start, params.seed, &quiet)?;
     let mut trace = vec![best.f];
-    let mut sites: Vec<u32> = all_points(connection).filter(|&i| !connection.is_isolated(i)).collect();
+    let mut sites: Vec<u32> =
+        all_points(connection).filter(|&i| !connection.graph().of(i as usize).is_empty()).collect();
     for round in 0..params.rounds {
-        let mut run = Run::new(connection, params, round, best.turns.clone());
+        let mut run = Run::new(connection, params, round, best.rotations.clone());
         run.cool(&sites, &mut trace, monitor)?;
-        connection.settle(&mut run.turns, &mut trace, &quiet)?;
-        let improved = best.offer(connection, run.turns, &quiet)?;
-        sites = connection.outside_clusters(&best.turns, &quiet)?;
+        connection.settle(&mut run.rotations, &mut trace, &quiet)?;
+        let improved = best.offer(connection, run.rotations, &quiet)?;
+        sites = connection.outside_clusters(&best.rotations, &quiet)?;
         let enough = sites.len() as f64 <= (1.0 - params.enough) * connection.graph().len() as f64;
         if enough || (round > 0 && !improved) {
             break;
         }
     }
     monitor.progress(STAGE, PARTS, PARTS);
-    connection.judge(best.turns, trace, &quiet)
+    connection.judge(best.rotations, trace, &quiet)
 }
 
 fn all_points(connection: &Connection) -> impl Iterator<Item = u32> {
@@ -146,7 +127,7 @@ fn all_points(connection: &Connection) -> impl Iterator<Item = u32> {
 
 /// The frames of lowest f so far.
 struct Best {
-    turns: Vec<f64>,
+    rotations: Vec<f64>,
     f: f64,
 }
 
@@ -154,23 +135,23 @@ impl Best {
     /// Those given, as they are or swept; or random ones.
     fn of(connection: &Connection, start: Option<&[f64]>, seed: u64, monitor: &dyn Monitor) -> Result<Best> {
         let Some(start) = start else {
-            let turns = random_frames(connection, seed, monitor)?;
-            return Ok(Best { f: connection.f(&turns, monitor)?, turns });
+            let rotations = random_frames(connection, seed, monitor)?;
+            return Ok(Best { f: connection.f(&rotations, monitor)?, rotations });
         };
         connection.check_frames(start)?;
-        let mut best = Best { f: connection.f(start, monitor)?, turns: start.to_vec() };
+        let mut best = Best { f: connection.f(start, monitor)?, rotations: start.to_vec() };
         let mut swept = start.to_vec();
         connection.settle(&mut swept, &mut Vec::new(), monitor)?;
         best.offer(connection, swept, monitor)?;
         Ok(best)
     }
 
-    /// Takes `turns` if they are better, and says so.
-    fn offer(&mut self, connection: &Connection, turns: Vec<f64>, monitor: &dyn Monitor) -> Result<bool> {
-        let f = connection.f(&turns, monitor)?;
+    /// Takes `rotations` if they are better, and says so.
+    fn offer(&mut self, connection: &Connection, rotations: Vec<f64>, monitor: &dyn Monitor) -> Result<bool> {
+        let f = connection.f(&rotations, monitor)?;
         let better = f < self.f;
         if better {
-            *self = Best { turns, f };
+            *self = Best { rotations, f };
         }
         Ok(better)
     }
@@ -180,16 +161,15 @@ impl Best {
 fn random_frames(connection: &Connection, seed: u64, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let d = connection.n_components();
     let mut rng = stream(seed, "frames", 0);
-    let mut turns = vec![0.0; connection.graph().len() * d * d];
-    for chunk in turns.chunks_mut(SITES * d * d) {
+    let mut rotations = vec![0.0; connection.graph().len() * d * d];
+    for chunk in rotations.chunks_mut(SITES * d * d) {
         monitor.check()?;
-        chunk.chunks_exact_mut(d * d).for_each(|turn| haar(&mut rng, d, turn));
+        chunk.chunks_exact_mut(d * d).for_each(|rotation| haar(&mut rng, d, rotation));
     }
-    Ok(turns)
+    Ok(rotations)
 }
 
-/// Draws an orthogonal matrix from Haar measure: a normal matrix is orthonormalised column after column, which is its
-/// QR factorisation with a positive diagonal of R. In the plane: an angle, and the side of the second column.
+/// Draws an orthogonal matrix from Haar measure: the Q of a normal matrix; in the plane, an angle and a reflection.
 #[inline(always)]
 fn haar(rng: &mut Stream, d: usize, out: &mut [f64]) {
     if d == 2 {
@@ -226,7 +206,6 @@ fn orthonormal_column(rng: &mut Stream, known: &[f64], column: &mut [f64]) {
     }
 }
 
-/// Accepted and tried moves of one kind.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     accepted: usize,
@@ -239,7 +218,7 @@ impl Tally {
     }
 }
 
-/// What a stage has done: moves that drew a frame anew, and small turns.
+/// The moves of a stage: those to random frames, and small rotations.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stage {
     anew: Tally,
@@ -247,12 +226,9 @@ struct Stage {
 }
 
 impl Stage {
-    fn accepted(&self) -> usize {
-        self.anew.accepted + self.turned.accepted
-    }
-
-    fn tried(&self) -> usize {
-        self.anew.tried + self.turned.tried
+    fn all(&self) -> Tally {
+        let Stage { anew, turned } = self;
+        Tally { accepted: anew.accepted + turned.accepted, tried: anew.tried + turned.tried }
     }
 }
 
@@ -262,9 +238,9 @@ struct Run<'a> {
     params: &'a AnnealParams,
     round: usize,
     rng: Stream,
-    turns: Vec<f64>,
+    rotations: Vec<f64>,
     temperature: f64,
-    /// The standard angle of small turns.
+    /// The standard angle of small rotations.
     step: f64,
     /// The frame of a move, and what the neighbours want.
     proposed: Vec<f64>,
@@ -272,14 +248,13 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(connection: &'a Connection, params: &'a AnnealParams, round: usize, turns: Vec<f64>) -> Self {
+    fn new(connection: &'a Connection, params: &'a AnnealParams, round: usize, rotations: Vec<f64>) -> Self {
         let size = connection.n_components() * connection.n_components();
         let rng = stream(params.seed, "anneal", round as u64);
         let (proposed, pull) = (vec![0.0; size], vec![0.0; size]);
-        Run { connection, params, round, rng, turns, temperature: 0.0, step: 1.0, proposed, pull }
+        Run { connection, params, round, rng, rotations, temperature: 0.0, step: 1.0, proposed, pull }
     }
 
-    /// Anneals the frames of `sites`; all others stay.
     fn cool(&mut self, sites: &[u32], trace: &mut Vec<f64>, monitor: &dyn Monitor) -> Result<()> {
         if sites.is_empty() {
             return Ok(());
@@ -293,7 +268,7 @@ impl<'a> Run<'a> {
                 3 => self.stage(sites, 3, monitor)?,
                 d => self.stage(sites, d, monitor)?,
             };
-            trace.push(self.connection.f(&self.turns, &Silent(monitor))?);
+            trace.push(self.connection.f(&self.rotations, &Silent(monitor))?);
             if stage.anew.rate() < FROZEN {
                 break;
             }
@@ -303,8 +278,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The temperature at which the chosen share of frames drawn anew that raise f would be accepted, were all raises the
-    /// mean one.
+    /// The temperature at which the chosen share of mean increases by random frames would be accepted.
     fn hottest(&mut self, sites: &[u32]) -> f64 {
         let d = self.connection.n_components();
         let (mut sum, mut count) = (0.0, 0);
@@ -327,29 +301,30 @@ impl<'a> Run<'a> {
         // where there is nothing to turn in, every move is anew
         let anew = if d == 1 { 1.0 } else { self.params.anew };
         let mut stage = Stage::default();
-        while stage.accepted() < accepted && stage.tried() < tried {
-            if stage.tried() % SITES == 0 {
-                monitor.check()?;
+        loop {
+            let all = stage.all();
+            if all.accepted >= accepted || all.tried >= tried {
+                return Ok(stage);
             }
+            check_sometimes(all.tried, monitor)?;
             let i = pick(&mut self.rng, sites);
             let tally = if anew == 1.0 || uniform(&mut self.rng) < anew {
                 self.propose_anew(i, d);
                 &mut stage.anew
             } else {
-                self.propose_turn(i, d);
+                self.propose_rotation(i, d);
                 &mut stage.turned
             };
             tally.tried += 1;
             tally.accepted += usize::from(self.decide(i, d));
         }
-        Ok(stage)
     }
 
     /// Draws a new frame for `i`; where there are only two, the other one.
     #[inline(always)]
     fn propose_anew(&mut self, i: usize, d: usize) {
         if d == 1 {
-            self.proposed[0] = -self.turns[i];
+            self.proposed[0] = -self.rotations[i];
         } else {
             haar(&mut self.rng, d, &mut self.proposed[..d * d]);
         }
@@ -357,11 +332,11 @@ impl<'a> Run<'a> {
 
     /// Turns the frame of `i` a little in the plane of two of its columns; as likely as back again.
     #[inline(always)]
-    fn propose_turn(&mut self, i: usize, d: usize) {
+    fn propose_rotation(&mut self, i: usize, d: usize) {
         let (a, b) = plane(&mut self.rng, d);
         let (s, c) = (self.step * (2.0 * uniform(&mut self.rng) - 1.0)).sin_cos();
         let proposed = &mut self.proposed[..d * d];
-        proposed.copy_from_slice(&self.turns[i * d * d..][..d * d]);
+        proposed.copy_from_slice(&self.rotations[i * d * d..][..d * d]);
         for row in 0..d {
             let (x, y) = (proposed[a * d + row], proposed[b * d + row]);
             (proposed[a * d + row], proposed[b * d + row]) = (c * x + s * y, c * y - s * x);
@@ -370,21 +345,20 @@ impl<'a> Run<'a> {
 
     #[inline(always)]
     fn change(&mut self, i: usize, d: usize) -> f64 {
-        self.connection.change_sized(i, &self.turns, &self.proposed, d, &mut self.pull)
+        self.connection.change_sized(i, &self.rotations, &self.proposed, d, &mut self.pull)
     }
 
-    /// Accepts or rejects the proposed frame of `i`.
     #[inline(always)]
     fn decide(&mut self, i: usize, d: usize) -> bool {
         let delta = self.change(i, d);
         let accept = delta <= 0.0 || -delta >= self.temperature * (1.0 - uniform(&mut self.rng)).ln();
         if accept {
-            self.turns[i * d * d..][..d * d].copy_from_slice(&self.proposed[..d * d]);
+            self.rotations[i * d * d..][..d * d].copy_from_slice(&self.proposed[..d * d]);
         }
         accept
     }
 
-    /// Cools, and chooses the size of small turns for the next stage.
+    /// Cools, and chooses the size of small rotations for the next stage.
     fn adapt(&mut self, stage: Stage) {
         let [least, most] = LIVELY;
         let lively = (least..=most).contains(&stage.anew.rate());
@@ -424,91 +398,93 @@ fn plane(rng: &mut Stream, d: usize) -> (usize, usize) {
 
 impl Connection {
     /// What f of eq. 9 changes by when the frame of `i` becomes P_i O: every edge at i is in the sums of both its ends.
-    pub fn change(&self, i: usize, turns: &[f64], turn: &[f64]) -> f64 {
+    pub fn change(&self, i: usize, rotations: &[f64], rotation: &[f64]) -> f64 {
         let d = self.n_components;
-        self.change_sized(i, turns, turn, d, &mut vec![0.0; d * d])
+        self.change_sized(i, rotations, rotation, d, &mut vec![0.0; d * d])
     }
 
     #[inline(always)]
-    fn change_sized(&self, i: usize, turns: &[f64], turn: &[f64], d: usize, pull: &mut [f64]) -> f64 {
+    fn change_sized(&self, i: usize, rotations: &[f64], rotation: &[f64], d: usize, pull: &mut [f64]) -> f64 {
         let pull = &mut pull[..d * d];
-        self.pull_sized(i, turns, d, pull);
-        let old = &turns[i * d * d..][..d * d];
-        -2.0 * (0..d * d).map(|ab| (turn[ab] - old[ab]) * pull[ab]).sum::<f64>()
+        self.pull_sized(i, rotations, d, pull);
+        let old = &rotations[i * d * d..][..d * d];
+        -2.0 * (0..d * d).map(|ab| (rotation[ab] - old[ab]) * pull[ab]).sum::<f64>()
     }
 
-    fn is_isolated(&self, i: u32) -> bool {
-        self.graph.of(i as usize).is_empty()
-    }
-
-    /// Refuses what is not one orthogonal matrix for each point.
-    fn check_frames(&self, turns: &[f64]) -> Result<()> {
-        self.check_turns(turns)?;
+    fn check_frames(&self, rotations: &[f64]) -> Result<()> {
+        self.check_rotations(rotations)?;
         let d = self.n_components;
-        if let Some(at) = turns.iter().position(|v| !v.is_finite()) {
-            let (row, column, value) = (at / (d * d), at % (d * d), turns[at]);
+        if let Some(at) = rotations.iter().position(|v| !v.is_finite()) {
+            let (row, column, value) = (at / (d * d), at % (d * d), rotations[at]);
             return Err(Error::NotFinite { name: "start", row, column, value });
         }
-        let worst = turns.chunks_exact(d * d).map(|turn| off_orthogonal(turn, d)).fold(0.0, f64::max);
+        let worst =
+            rotations.chunks_exact(d * d).map(|rotation| off_orthogonal(rotation, d)).fold(0.0, f64::max);
         let needed = "its frames must be orthogonal, no entry of O'O - 1 above 1e-10";
-        check("start", worst, worst <= ORTHOGONAL, needed)
+        check_range("start", worst, worst <= ORTHOGONAL, needed)
     }
 
-    /// Sweeps, and turns of whole clusters, until neither lowers f.
-    fn settle(&self, turns: &mut [f64], trace: &mut Vec<f64>, monitor: &dyn Monitor) -> Result<()> {
+    /// Sweeps, and rotations of whole clusters, until neither lowers f.
+    fn settle(&self, rotations: &mut [f64], trace: &mut Vec<f64>, monitor: &dyn Monitor) -> Result<()> {
         for _ in 0..PASSES {
-            let f = self.sweep(turns, monitor)?.pop().unwrap_or(0.0);
+            let f = self.sweep(rotations, monitor)?.pop().unwrap_or(0.0);
             trace.push(f);
-            if self.turn_clusters(turns, monitor)? <= GAIN * f {
+            if self.rotate_clusters(rotations, monitor)? <= GAIN * f {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Turns every cluster of aligned frames as a whole to where its neighbours want it, the smallest first. Returns by how
-    /// much f fell. Cost: O(n k d^3).
-    fn turn_clusters(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<f64> {
-        let (labels, sizes) = self.clusters(turns, monitor)?;
+    /// Rotates every cluster of aligned frames as a whole, the smallest first. Returns the decrease of f. Cost: O(n k
+    /// d^3).
+    fn rotate_clusters(&self, rotations: &mut [f64], monitor: &dyn Monitor) -> Result<f64> {
+        let (labels, sizes) = self.clusters(rotations, monitor)?;
         let mut members: Vec<u32> = all_points(self).collect();
         members.sort_by_key(|&i| (sizes[labels[i as usize] as usize], labels[i as usize]));
         let (mut gain, mut scratch) = (0.0, Scratch::default());
         for cluster in members.chunk_by(|&i, &j| labels[i as usize] == labels[j as usize]) {
             monitor.check()?;
-            gain += self.turn_cluster(cluster, &labels, turns, &mut scratch);
+            gain += self.rotate_cluster(cluster, &labels, rotations, &mut scratch);
         }
         Ok(gain)
     }
 
-    fn turn_cluster(&self, members: &[u32], labels: &[u32], turns: &mut [f64], scratch: &mut Scratch) -> f64 {
+    fn rotate_cluster(
+        &self,
+        members: &[u32],
+        labels: &[u32],
+        rotations: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> f64 {
         let (d, size) = (self.n_components, self.n_components * self.n_components);
-        let Scratch { carried, product: want, polar: turn, spare, .. } = scratch;
-        [&mut *carried, &mut *want, &mut *turn].into_iter().for_each(|matrix| matrix.resize(size, 0.0));
+        let Scratch { carried, product: want, polar: rotation, spare, .. } = scratch;
+        [&mut *carried, &mut *want, &mut *rotation].into_iter().for_each(|matrix| matrix.resize(size, 0.0));
         want.fill(0.0);
         for &i in members {
             for edge in self.edges(i as usize).filter(|&e| labels[self.end(e)] != labels[i as usize]) {
-                multiply(self.product(edge), &turns[self.end(edge) * size..][..size], d, carried);
-                let (own, count) = (&turns[i as usize * size..][..size], f64::from(self.counts[edge]));
+                multiply(self.product(edge), &rotations[self.end(edge) * size..][..size], d, carried);
+                let (own, count) = (&rotations[i as usize * size..][..size], f64::from(self.counts[edge]));
                 (0..size).for_each(|ab| want[ab] += count * inner(own, ab % d, carried, ab / d, d));
             }
         }
         let now: f64 = (0..d).map(|a| want[a * (d + 1)]).sum();
-        let most = polar(want, d, d, turn, spare);
+        let most = polar(want, d, d, rotation, spare);
         let gain = 2.0 * (most - now);
         if gain <= 1e-12 * most {
             return 0.0;
         }
         for &i in members {
-            let own = &mut turns[i as usize * size..][..size];
-            multiply(own, turn, d, carried);
+            let own = &mut rotations[i as usize * size..][..size];
+            multiply(own, rotation, d, carried);
             own.copy_from_slice(carried);
         }
         gain
     }
 
     /// The points outside the largest cluster of aligned frames of their component.
-    fn outside_clusters(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<u32>> {
-        let (labels, sizes) = self.clusters(turns, monitor)?;
+    fn outside_clusters(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<Vec<u32>> {
+        let (labels, sizes) = self.clusters(rotations, monitor)?;
         let components = self.graph.components();
         let mut largest = vec![u32::MAX; self.graph.len()];
         for (&component, &label) in components.iter().zip(&labels) {
@@ -529,7 +505,8 @@ fn inner(left: &[f64], a: usize, right: &[f64], b: usize, d: usize) -> f64 {
 }
 
 /// The largest entry of O'O - 1.
-fn off_orthogonal(turn: &[f64], d: usize) -> f64 {
-    let entry = |ab: usize| (inner(turn, ab % d, turn, ab / d, d) - f64::from(ab % d == ab / d)).abs();
+fn off_orthogonal(rotation: &[f64], d: usize) -> f64 {
+    let entry =
+        |ab: usize| (inner(rotation, ab % d, rotation, ab / d, d) - f64::from(ab % d == ab / d)).abs();
     (0..d * d).map(entry).fold(0.0, f64::max)
 }

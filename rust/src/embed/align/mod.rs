@@ -1,11 +1,10 @@
 //! Alignment of the tangents (Goldberg & Ritov, sections 4.2 and 4.3): orthogonal O_i such that the frames
 //! A_i = P_i O_i of neighbours are as close as they can be, eq. 9.
 //!
-//! f = sum over i and its neighbours j of |A_i - A_j|^2 = sum of 2 d - 2 tr(O_i' P_i'P_j O_j): all that it takes of the
-//! data are the products P_i'P_j on the edges of the graph, which are d x d whatever the dimension of the data.
+//! f = sum over i and its neighbors j of |A_i - A_j|^2 = sum of 2 d - 2 tr(O_i' P_i'P_j O_j). The data enter only by
+//! the d x d products P_i'P_j on the edges of the graph.
 
 mod anneal;
-mod sides;
 mod spectral;
 mod sweep;
 mod tree;
@@ -15,24 +14,23 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::charts::{Atlas, Gram, Tangents};
-use crate::error::{Error, Result};
+use crate::embed::{check_len, check_sometimes};
+use crate::error::Result;
 use crate::linalg::{dot, first, polars};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_points;
 
 pub use anneal::{AnnealParams, anneal};
-pub(super) use sides::Sides;
 pub use spectral::{blocks, round};
 pub use tree::{Tree, open_edges, tree, tree_of_pieces};
 
 const STAGE: &str = "alignment";
 
-/// Two frames are aligned when tr(A_i'A_j) is at least this share of what the best rotation would give: within 30 degrees.
+/// Two frames are aligned if tr(A_i'A_j) is at least this share of the best rotation's: within 30 degrees.
 const ALIGNED: f64 = 0.866;
 
-/// Sites between two looks at the monitor.
-const SITES: usize = 4096;
+const SITES: usize = 4096; // Sites between two looks at the monitor.
 
 /// The undirected neighbourhood graph with P_i'P_j on every edge.
 #[derive(Debug, Clone)]
@@ -51,7 +49,7 @@ pub struct Connection {
 #[derive(Debug, Clone)]
 pub struct Aligned {
     /// O_i for every point, d x d, column after column.
-    pub turns: Vec<f64>,
+    pub rotations: Vec<f64>,
     /// Eq. 9.
     pub f: f64,
     /// The share of all points in the largest cluster of aligned neighbours.
@@ -80,21 +78,12 @@ impl Connection {
         Ok(Connection { n_components: d, graph, products, counts, most: (d as u64 * terms) as f64 })
     }
 
-    /// Of pieces that were embedded apart from each other, in the place of points: the pull Y_i'H Y_j of what two of
-    /// them share in the place of P_i'P_j, d x d for each edge of the undirected `graph`, column after column. Eq. 9 is
-    /// then what is left between all of them once they are turned: f = sum of |Y_i'H Y_j|_* - tr(O_i' Y_i'H Y_j O_j).
+    /// A connection of pieces that were embedded separately. `products` holds Y_i'H Y_j of the points that two pieces
+    /// share, d x d for each edge of the undirected `graph`. f is then sum of |Y_i'H Y_j|_* - tr(O_i' Y_i'H Y_j O_j).
     pub fn of_pieces(graph: &Neighborhoods, products: Vec<f64>, d: usize) -> Result<Self> {
         let graph = graph.symmetrized(); // lists that are symmetric and in order stay what they are
         let (edges, size) = (graph.indices().len(), d * d);
-        if products.len() != edges * size {
-            let (left, right) = ("the products", "the edges, times d^2,");
-            return Err(Error::LengthMismatch {
-                left,
-                left_len: products.len(),
-                right,
-                right_len: edges * size,
-            });
-        }
+        check_len("the products", products.len(), "the edges, times d^2,", edges * size)?;
         let mut scratch = Scratch::default();
         scratch.factors(products.chunks_exact(size), d);
         let most = scratch.sums.iter().sum();
@@ -131,37 +120,30 @@ impl Connection {
     }
 
     /// f of eq. 9. Cost: O(n k d^3), as for all below.
-    pub fn f(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<f64> {
+    pub fn f(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<f64> {
         let size = self.n_components * self.n_components;
         let shares = map_points(self.graph.len(), STAGE, monitor, Vec::new, |pull, i| {
-            self.pull(i, turns, first(pull, size));
-            dot(&turns[i * size..][..size], &pull[..size])
+            self.pull(i, rotations, first(pull, size));
+            dot(&rotations[i * size..][..size], &pull[..size])
         })?;
         Ok((self.most - shares.iter().sum::<f64>()).max(0.0))
     }
 
     /// Of some edges of `i` those whose frames are as close as a rotation can bring them.
     #[inline(always)]
-    fn keep_aligned(&self, i: usize, edges: &mut Vec<usize>, turns: &[f64], scratch: &mut Scratch) {
+    fn keep_aligned(&self, i: usize, edges: &mut Vec<usize>, rotations: &[f64], scratch: &mut Scratch) {
         let (d, size) = (self.n_components, self.n_components * self.n_components);
         scratch.factors(edges.iter().map(|&edge| self.product(edge)), d);
-        let (mut most, own) = (scratch.sums.iter(), &turns[i * size..][..size]);
+        let (mut most, own) = (scratch.sums.iter(), &rotations[i * size..][..size]);
         edges.retain(|&edge| {
-            let theirs = &turns[self.end(edge) * size..][..size];
+            let theirs = &rotations[self.end(edge) * size..][..size];
             multiply(self.product(edge), theirs, d, first(&mut scratch.carried, size));
             most.next().is_some_and(|most| dot(own, &scratch.carried[..size]) >= ALIGNED * most)
         });
     }
 
-    /// The largest set of points that aligned neighbours connect, marked.
-    pub fn largest_cluster(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<Vec<bool>> {
-        let (label, sizes) = self.clusters(turns, monitor)?;
-        let largest = (0..sizes.len()).fold(0, |top, c| if sizes[c] > sizes[top] { c } else { top });
-        Ok(label.into_iter().map(|c| c as usize == largest).collect())
-    }
-
     /// The cluster of every point, numbered by their first points, and the sizes of all clusters.
-    fn clusters(&self, turns: &[f64], monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<usize>)> {
+    fn clusters(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<usize>)> {
         let n = self.graph.len();
         let (mut label, mut count) = (vec![u32::MAX; n], 0);
         let (mut queue, mut sizes, mut edges) = (Vec::new(), Vec::new(), Vec::new());
@@ -175,12 +157,10 @@ impl Connection {
             let mut size = 0;
             while let Some(i) = queue.pop() {
                 size += 1;
-                if size % SITES == 0 {
-                    monitor.check()?;
-                }
+                check_sometimes(size, monitor)?;
                 edges.clear();
                 edges.extend(self.edges(i as usize).filter(|&edge| label[self.end(edge)] == u32::MAX));
-                self.keep_aligned(i as usize, &mut edges, turns, &mut scratch);
+                self.keep_aligned(i as usize, &mut edges, rotations, &mut scratch);
                 for &edge in &edges {
                     label[self.end(edge)] = count;
                     queue.push(self.end(edge) as u32);
@@ -192,40 +172,34 @@ impl Connection {
         Ok((label, sizes))
     }
 
-    /// Settles frames by sweeps, if wanted, and says how well they are aligned.
-    pub fn finish(&self, mut turns: Vec<f64>, sweep: bool, monitor: &dyn Monitor) -> Result<Aligned> {
-        self.check_turns(&turns)?;
-        let trace = if sweep { self.sweep(&mut turns, monitor)? } else { vec![] };
-        self.judge(turns, trace, monitor)
+    /// Settles frames by sweeps, if wanted, and measures them.
+    pub fn finish(&self, mut rotations: Vec<f64>, sweep: bool, monitor: &dyn Monitor) -> Result<Aligned> {
+        self.check_rotations(&rotations)?;
+        let trace = if sweep { self.sweep(&mut rotations, monitor)? } else { vec![] };
+        self.judge(rotations, trace, monitor)
     }
 
-    /// Frames with what there is to say of them.
     pub(super) fn judge(
         &self,
-        turns: Vec<f64>,
+        rotations: Vec<f64>,
         mut trace: Vec<f64>,
         monitor: &dyn Monitor,
     ) -> Result<Aligned> {
-        let f = self.f(&turns, monitor)?;
+        let f = self.f(&rotations, monitor)?;
         trace.push(f);
-        let cluster = self.largest_cluster(&turns, monitor)?;
-        let aligned = cluster.iter().filter(|&&inside| inside).count() as f64 / cluster.len() as f64;
-        Ok(Aligned { turns, f, aligned, trace })
+        let (labels, sizes) = self.clusters(&rotations, monitor)?;
+        let aligned = sizes.into_iter().max().unwrap_or(0) as f64 / labels.len() as f64;
+        Ok(Aligned { rotations, f, aligned, trace })
     }
 
-    /// Refuses frames of another number of points.
-    pub(super) fn check_turns(&self, turns: &[f64]) -> Result<()> {
-        check_turns(turns, self.graph.len(), self.n_components)
+    pub(super) fn check_rotations(&self, rotations: &[f64]) -> Result<()> {
+        check_rotations(rotations, self.graph.len(), self.n_components)
     }
 }
 
 /// Refuses what are not frames of `n` points in `d` dimensions.
-pub(super) fn check_turns(turns: &[f64], n: usize, d: usize) -> Result<()> {
-    let (left, left_len, right, right_len) = ("the frames", turns.len(), "the points, times d^2,", n * d * d);
-    match left_len == right_len {
-        true => Ok(()),
-        false => Err(Error::LengthMismatch { left, left_len, right, right_len }),
-    }
+pub(super) fn check_rotations(rotations: &[f64], n: usize, d: usize) -> Result<()> {
+    check_len("the frames", rotations.len(), "the points, times d^2,", n * d * d)
 }
 
 /// Reused from point to point.
@@ -240,7 +214,6 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Finds the orthogonal factors of some products.
     #[inline(always)]
     fn factors<'a>(&mut self, products: impl Iterator<Item = &'a [f64]>, d: usize) {
         self.product.clear();

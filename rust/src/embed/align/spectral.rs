@@ -1,8 +1,7 @@
-//! Alignment by the connection matrix: all frames at once, from its top eigenvectors.
+//! Alignment by the top eigenvectors of the connection matrix: all frames at once.
 //!
-//! Good on compact curved surfaces. On long thin ones the second eigenvector is a harmonic of the first, the price of
-//! normalization once more, and the frames wind up.
-//! Cost: O(n k d^3) for the blocks and for rounding; whoever finds the eigenvectors chooses how.
+//! It works on compact curved surfaces. On long thin ones the second eigenvector is a harmonic of the first, and the
+//! frames wind up. Cost: O(n k d^3) for the blocks and for rounding; the caller finds the eigenvectors.
 
 use super::{Connection, STAGE, Scratch, fill_points};
 use crate::error::{Error, Result};
@@ -27,17 +26,17 @@ pub fn blocks(connection: &Connection, monitor: &dyn Monitor) -> Result<Vec<f64>
 /// O_i nearest to the rows of d `vectors` that belong to point i: `vectors` has d rows for each point, row after row.
 pub fn round(connection: &Connection, vectors: &[f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let d = connection.n_components();
-    connection.check_turns(vectors)?;
+    connection.check_rotations(vectors)?;
     if let Some(at) = vectors.iter().position(|v| !v.is_finite()) {
         let (row, column, value) = (at / d, at % d, vectors[at]);
         return Err(Error::NotFinite { name: "vectors", row, column, value });
     }
-    let mut turns = vec![0.0; vectors.len()];
+    let mut rotations = vec![0.0; vectors.len()];
     let state = || (Vec::new(), Vec::new());
-    fill_rows(&mut turns, d * d, STAGE, monitor, state, |(block, spare), i, turn| {
+    fill_rows(&mut rotations, d * d, STAGE, monitor, state, |(block, spare), i, rotation| {
         let block = first(block, d * d);
         (0..d * d).for_each(|ab| block[ab] = vectors[i * d * d + (ab % d) * d + ab / d]);
-        polar(block, d, d, turn, spare);
+        polar(block, d, d, rotation, spare);
     })?;
-    Ok(turns)
+    Ok(rotations)
 }

@@ -1,10 +1,11 @@
-//! What neighbours want of a frame, and sweeps that turn one frame after the other there (section 4.3 at temperature 0).
+//! Sweeps that rotate one frame after the other to where its neighbors pull it (section 4.3 at temperature 0).
 
 use branches::prefetch_read_data;
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Connection, SITES, STAGE};
+use super::{Connection, STAGE};
+use crate::embed::check_sometimes;
 use crate::error::Result;
 use crate::linalg::lanes::fill;
 use crate::linalg::{dot, first, polars};
@@ -17,66 +18,62 @@ const SWEEPS: usize = 200;
 /// Or when what one gains is rounding, as a share of what f could be: flat data have nothing to settle.
 const ROUNDING: f64 = 1e-14;
 
-/// What so many sweeps do not settle is turned further than to where its neighbours want it, by this share of the way there:
-/// neighbours will turn the same way, and far fewer sweeps are needed (successive over-relaxation).
+/// After `SLOW` sweeps, frames are rotated this share of the way beyond the best rotation (over-relaxation).
 const SLOW: usize = 3;
 const FURTHER: f64 = 0.9;
 
-/// Columns of a pull that are added up side by side.
-const SIDE: usize = 5;
-
-/// Frames turned by one thread at a time.
-const TOGETHER: usize = 128;
+const SIDE: usize = 5; // Columns of a pull that are added up side by side.
+const TOGETHER: usize = 128; // Frames turned by one thread at a time.
 
 impl Connection {
     /// Writes the sum over the terms of eq. 9 at i of P_i'P_j O_j to `out`: what the neighbours want of O_i.
     #[inline(always)]
-    pub fn pull(&self, i: usize, turns: &[f64], out: &mut [f64]) {
+    pub fn pull(&self, i: usize, rotations: &[f64], out: &mut [f64]) {
         match self.n_components {
-            1 => self.pull_sized(i, turns, 1, out),
-            2 => self.pull_sized(i, turns, 2, out),
-            3 => self.pull_sized(i, turns, 3, out),
-            d => self.pull_sized(i, turns, d, out),
+            1 => self.pull_sized(i, rotations, 1, out),
+            2 => self.pull_sized(i, rotations, 2, out),
+            3 => self.pull_sized(i, rotations, 3, out),
+            d => self.pull_sized(i, rotations, d, out),
         }
     }
 
     /// Says that the pull at `i` will be wanted: the frames of its neighbours lie anywhere in memory.
     #[inline(always)]
-    fn soon(&self, i: usize, turns: &[f64]) {
+    fn soon(&self, i: usize, rotations: &[f64]) {
         const LINE: usize = 64 / size_of::<f64>();
         let size = self.n_components * self.n_components;
         for &j in self.graph.of(i) {
-            let turn = &turns[j as usize * size..][..size];
-            turn.iter().step_by(LINE).for_each(|v| prefetch_read_data::<_, 0>(v));
+            let rotation = &rotations[j as usize * size..][..size];
+            rotation.iter().step_by(LINE).for_each(|v| prefetch_read_data::<_, 0>(v));
         }
     }
 
     /// The same in a dimension that callers often know when they are compiled.
     #[inline(always)]
-    pub(super) fn pull_sized(&self, i: usize, turns: &[f64], d: usize, out: &mut [f64]) {
+    pub(super) fn pull_sized(&self, i: usize, rotations: &[f64], d: usize, out: &mut [f64]) {
         if d > 3 {
-            return Arch::new().dispatch(Pull { connection: self, i, turns, out });
+            return Arch::new().dispatch(Pull { connection: self, i, rotations, out });
         }
         let out = &mut out[..d * d];
         out.fill(0.0);
         for edge in self.edges(i) {
-            let (turn, count) = (&turns[self.end(edge) * d * d..][..d * d], f64::from(self.counts[edge]));
+            let (rotation, count) =
+                (&rotations[self.end(edge) * d * d..][..d * d], f64::from(self.counts[edge]));
             let product = &self.products[edge * d * d..][..d * d];
             for b in 0..d {
                 for e in 0..d {
-                    let share = count * turn[b * d + e];
+                    let share = count * rotation[b * d + e];
                     (0..d).for_each(|a| out[b * d + a] += product[e * d + a] * share);
                 }
             }
         }
     }
 
-    /// Turns one frame after the other to where its neighbours want it, in the end beyond, until f stops falling; returns
-    /// f after each sweep. Each turn lowers f or leaves it: O_i = polar(sum_j c P_i'P_j O_j) is the best for given
-    /// neighbours, and what lies beyond is taken only where it is no worse than what was. Those that are not neighbours of
-    /// each other are turned at the same time.
-    pub fn sweep(&self, turns: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
-        let mut f = self.f(turns, monitor)?;
+    /// Rotates one frame after the other to O_i = polar(sum_j c P_i'P_j O_j), later beyond it where that is no worse,
+    /// until f stops falling; returns f after each sweep. Frames of points that are not neighbors are rotated at the
+    /// same time.
+    pub fn sweep(&self, rotations: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        let mut f = self.f(rotations, monitor)?;
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
         let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
         let mut settled = false;
@@ -84,7 +81,7 @@ impl Connection {
             monitor.progress(STAGE, done, SWEEPS);
             let (further, mut gain) = (done >= SLOW && !settled, 0.0);
             for some in &strangers {
-                gain += self.turn(some, further, turns, &mut turned, monitor)?;
+                gain += self.turn(some, further, rotations, &mut turned, monitor)?;
             }
             f = (f - gain).max(0.0);
             trace.push(f);
@@ -96,15 +93,13 @@ impl Connection {
         Ok(trace)
     }
 
-    /// Points that have neighbours, in groups without any two neighbours: each goes into the first that has room for it.
+    /// Points with neighbors, in groups without any two neighbors: each goes into the first group with room for it.
     fn strangers(&self, monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
         let mut groups: Vec<Vec<u32>> = Vec::new();
         let mut group_of = vec![usize::MAX; self.graph.len()];
         let mut taken = Vec::new();
         for i in (0..self.graph.len()).filter(|&i| !self.graph.of(i).is_empty()) {
-            if i % SITES == 0 {
-                monitor.check()?;
-            }
+            check_sometimes(i, monitor)?;
             taken.clear();
             taken.resize(groups.len() + 1, false);
             for edge in self.edges(i) {
@@ -127,34 +122,40 @@ impl Connection {
         &self,
         points: &[u32],
         further: bool,
-        turns: &mut [f64],
+        rotations: &mut [f64],
         turned: &mut Vec<f64>,
         monitor: &dyn Monitor,
     ) -> Result<f64> {
         let size = self.n_components * self.n_components;
         let turned = first(turned, points.len() * (size + 1));
-        let (arch, turns_now) = (Arch::new(), &*turns);
+        let (arch, rotations_now) = (Arch::new(), &*rotations);
         let batches = turned.par_chunks_mut(TOGETHER * (size + 1)).zip(points.par_chunks(TOGETHER));
         batches.try_for_each_init(Workspace::default, |workspace, (turned, points)| {
             monitor.check()?;
-            arch.dispatch(Turn { connection: self, points, further, turns: turns_now, turned, workspace });
+            arch.dispatch(Turn {
+                connection: self,
+                points,
+                further,
+                rotations: rotations_now,
+                turned,
+                workspace,
+            });
             Ok(())
         })?;
         let mut gain = 0.0;
         for (&i, turned) in points.iter().zip(turned.chunks_exact(size + 1)) {
-            turns[i as usize * size..][..size].copy_from_slice(&turned[..size]);
+            rotations[i as usize * size..][..size].copy_from_slice(&turned[..size]);
             gain += turned[size];
         }
         Ok(gain)
     }
 }
 
-/// The pull at one point in more than three dimensions. Columns begin anywhere: vectors that reach into the next one are
-/// as good, what they find there is not stored.
+/// The pull at one point in more than three dimensions. Vectors may reach into the next column, which is not stored.
 struct Pull<'a> {
     connection: &'a Connection,
     i: usize,
-    turns: &'a [f64],
+    rotations: &'a [f64],
     out: &'a mut [f64],
 }
 
@@ -184,7 +185,7 @@ impl Pull<'_> {
         let (size, mut sums) = (d * d, [simd.splat_f64s(0.0); SIDE]);
         let columns: [usize; SIDE] = fill(0, |c| (b + c).min(d - 1) * d);
         for edge in self.connection.edges(self.i) {
-            let turn = &self.turns[self.connection.end(edge) * size..][..size];
+            let rotation = &self.rotations[self.connection.end(edge) * size..][..size];
             let (product, count) = (&products[edge * size + a..], simd.splat_f64s(f64::from(counts[edge])));
             for e in 0..*d {
                 let part = &product[e * d..];
@@ -194,7 +195,7 @@ impl Pull<'_> {
                 };
                 let part = simd.mul_f64s(part, count); // exact: it is 1 or 2
                 for c in 0..SIDE {
-                    let share = simd.splat_f64s(turn[columns[c] + e]);
+                    let share = simd.splat_f64s(rotation[columns[c] + e]);
                     sums[c] = simd.add_f64s(sums[c], simd.mul_f64s(part, share));
                 }
             }
@@ -208,7 +209,7 @@ struct Turn<'a> {
     connection: &'a Connection,
     points: &'a [u32],
     further: bool,
-    turns: &'a [f64],
+    rotations: &'a [f64],
     turned: &'a mut [f64],
     workspace: &'a mut Workspace,
 }
@@ -240,15 +241,15 @@ impl NullaryFnOnce for Turn<'_> {
 impl Turn<'_> {
     #[inline(always)]
     fn with_size(self, d: usize) {
-        let Turn { connection, points, further, turns, turned, workspace } = self;
+        let Turn { connection, points, further, rotations, turned, workspace } = self;
         let Workspace { pulls, spare, frames, sums, scratch } = workspace;
         let (size, count) = (d * d, points.len());
         let (pulls, spare) = (first(pulls, count * size), first(spare, count * size));
         let (frames, sums) = (first(frames, count * size), first(sums, count));
-        let own = |i: u32| &turns[i as usize * size..][..size];
+        let own = |i: u32| &rotations[i as usize * size..][..size];
         for (at, (pull, &i)) in pulls.chunks_exact_mut(size).zip(points).enumerate() {
-            points.get(at + 1).into_iter().for_each(|&next| connection.soon(next as usize, turns));
-            connection.pull_sized(i as usize, turns, d, pull);
+            points.get(at + 1).into_iter().for_each(|&next| connection.soon(next as usize, rotations));
+            connection.pull_sized(i as usize, rotations, d, pull);
         }
         spare.copy_from_slice(pulls);
         polars(spare, d, d, frames, sums, scratch);

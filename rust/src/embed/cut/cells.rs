@@ -2,8 +2,12 @@
 
 use std::collections::HashMap;
 
-/// Stands for no point.
-const NOBODY: u32 = u32::MAX;
+pub(super) const MAX_CELL_DIM: usize = 3; // The most dimensions in which points are sorted into cells.
+
+/// A cell of the grid; coordinates beyond the dimension are 0.
+type Cell = [i64; MAX_CELL_DIM];
+
+const NOBODY: u32 = u32::MAX; // The end of a list of points.
 
 /// Points that were laid down, by the cell that they lie in.
 #[derive(Debug)]
@@ -11,7 +15,7 @@ pub(super) struct Cells {
     d: usize,
     side: f64,
     /// The last point of each cell, and of every point the one before it in its cell.
-    last: HashMap<Vec<i64>, u32>,
+    last: HashMap<Cell, u32>,
     before: Vec<u32>,
 }
 
@@ -24,8 +28,10 @@ impl Cells {
         self.last.clear();
     }
 
-    fn cell(&self, at: &[f64]) -> Vec<i64> {
-        at.iter().map(|v| (v / self.side).floor() as i64).collect()
+    fn cell(&self, at: &[f64]) -> Cell {
+        let mut cell = [0; MAX_CELL_DIM];
+        cell.iter_mut().zip(at).for_each(|(c, v)| *c = (v / self.side).floor() as i64);
+        cell
     }
 
     pub(super) fn insert(&mut self, i: u32, at: &[f64]) {
@@ -36,7 +42,7 @@ impl Cells {
     /// Whether `f` holds for a point in the cell of a place or beside it: all within `side` are asked.
     pub(super) fn any(&self, at: &[f64], mut f: impl FnMut(u32) -> bool) -> bool {
         let middle = self.cell(at);
-        let mut cell = middle.clone();
+        let mut cell = middle;
         (0..3usize.pow(self.d as u32)).any(|mut code| {
             for b in 0..self.d {
                 cell[b] = middle[b].saturating_add((code % 3) as i64 - 1);

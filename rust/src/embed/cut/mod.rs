@@ -1,10 +1,9 @@
-//! Cutting what cannot lie flat: a cylinder, a torus, a sphere, a Moebius strip, a scanned body.
+//! Cutting data that cannot lie flat: a cylinder, a torus, a sphere, a Moebius strip, a scanned body.
 //!
-//! Points are laid down along shortest paths from a root, [`Unroller::unroll`]. Where the data close on themselves
-//! neighbours end far apart: such a pair is [`torn`]. Neighbourhoods without their torn members, [`restricted`], are
-//! those of a sheet, on which frames and eq. 11 are solved as on any other data; then pairs are judged anew, so that a
-//! cut can heal or grow. What lies where along the cut say [`seams`]; what kind of surface it is tells its
-//! [`shape`] from far.
+//! [`Unroller::unroll`] lays points down along shortest paths from a root. Where the data close on themselves,
+//! neighbors end far apart: such a pair is [`torn`]. Neighborhoods without torn members, [`restricted`], form a sheet
+//! on which eq. 11 is solved; then pairs are judged again, so a cut can heal or grow. [`seams`] pairs the two sides of
+//! a cut, and [`shape`] counts the loops and voids of the surface.
 
 mod cells;
 mod seams;
@@ -14,7 +13,8 @@ mod unroll;
 
 pub use seams::{Seam, seams};
 pub use shape::{Shape, persistent, shape};
-pub use torn::{marked, mend, restricted, spacing, torn};
-pub use unroll::{Unrolled, Unroller};
+pub(super) use torn::check_entries;
+pub use torn::{marked, mend, nearer, restricted, spacing, torn};
+pub use unroll::{MAX_ROOTS, Unrolled, Unroller};
 
 const STAGE: &str = "cut";

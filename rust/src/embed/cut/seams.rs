@@ -1,11 +1,9 @@
-//! The seams of a cut: torn pairs that follow each other, and what runs along what.
+//! The seams of a cut: connected torn pairs, and the order of the points on both sides.
 //!
-//! Two torn pairs belong to one seam when their first ends are near each other on the sheet, and their second ends as
-//! well. A walk that leaves the sheet at one end of a torn pair and comes back at the other is a loop on the surface, and
-//! loops over one seam can be pulled into each other. A seam that ends within the sheet is none: where the ends of a pair
-//! are near each other on the sheet, its loop shrinks over the end of the seam.
-//!
-//! Near is measured in the data, along the sheet: a picture is stretched most where seams end.
+//! Two torn pairs belong to one seam if their first ends are near each other on the sheet, and their second ends too. A
+//! walk from one end of a torn pair to the other closes a loop on the surface. A seam can end within the sheet: there
+//! the two ends of a pair are near each other. Distances are measured in the data, along the sheet, because an
+//! embedding is stretched most where seams end.
 //!
 //! Cost: O(m k^2 q) for m torn pairs, of which there are O(n^(1 - 1/d)).
 
@@ -16,7 +14,9 @@ use super::STAGE;
 use super::torn::check_entries;
 use super::unroll::check_flat;
 use crate::charts::check_lengths;
-use crate::embed::align::{Connection, Sides};
+use crate::csr::Csr;
+use crate::embed::align::Connection;
+use crate::embed::{check_sometimes, largest};
 use crate::error::Result;
 use crate::linalg::{determinant_sign, first};
 use crate::monitor::{Monitor, Silent};
@@ -24,14 +24,12 @@ use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::distance;
 use crate::parallel::map_points;
 use crate::points::Points;
+use crate::union_find::UnionFind;
 
-/// Points are near if on the way along the sheet, of at most so many steps, none is farther than so many spacings. Among
-/// points drawn at random torn pairs leave gaps of more than two.
+/// Points are near if a path on the sheet of at most `STEPS` steps joins them within `NEAR` spacings: random samples
+/// have gaps of more than two spacings between torn pairs.
 const STEPS: usize = 10;
 const NEAR: f64 = 4.0;
-
-/// Pairs between two looks at the monitor.
-const LOOK: usize = 512;
 
 /// Two arcs of the cut that are one curve of the data.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +44,8 @@ pub struct Seam {
     pub n_pairs: usize,
 }
 
-/// Finds the seams of at least `least` pairs, the longest first. `turns` are the frames of the picture `y` on its sheet.
+/// Finds the seams of at least `least` pairs, the longest first. `rotations` are the frames of the picture `y` on its
+/// sheet.
 #[allow(clippy::too_many_arguments)] // data, graph, cut and picture
 pub fn seams(
     x: &Points,
@@ -54,33 +53,31 @@ pub fn seams(
     graph: &Neighborhoods,
     torn: &[bool],
     y: &[f64],
-    turns: &[f64],
+    rotations: &[f64],
     least: usize,
     monitor: &dyn Monitor,
 ) -> Result<Vec<Seam>> {
     check_lengths(x, "X", graph)?;
     check_entries(graph, torn)?;
-    connection.check_turns(turns)?;
+    connection.check_rotations(rotations)?;
     let d = connection.n_components();
     check_flat(y, connection)?;
     let pairs = Pairs::new(x, graph, torn, monitor)?;
     // pairs show the other side where their ends are in the other order
-    let mut bundles = Sides::new(pairs.ends.len());
+    let mut bundles = UnionFind::<bool>::new(pairs.ends.len());
     for pair in 0..pairs.ends.len() {
-        if pair.is_multiple_of(LOOK) {
-            monitor.check()?;
-        }
+        check_sometimes(pair, monitor)?;
         pairs.beside(pair, |other, swapped| {
             bundles.join(pair as u32, other, swapped);
         });
     }
     let mut scratch = (Vec::new(), Vec::new());
     let mut seams = Vec::new();
-    for members in bundles.members().iter().filter(|members| members.len() >= least) {
+    for members in bundles.sets().iter().filter(|members| members.len() >= least) {
         monitor.check()?;
         let reflected = |&&(pair, _): &&(u32, bool)| {
             let (i, j) = pairs.ends[pair as usize];
-            reflects(connection, i as usize, j as usize, turns, &mut scratch)
+            reflects(connection, i as usize, j as usize, rotations, &mut scratch)
         };
         let reversed = 2 * members.iter().filter(reflected).count() > members.len();
         let (sides, ends) = (pairs.in_order(members, y, d), pairs.end_within(members));
@@ -93,9 +90,7 @@ pub fn seams(
 /// Torn pairs, each once, and what is near their ends.
 struct Pairs {
     ends: Vec<(u32, u32)>,
-    /// The pairs of each point.
-    first: Vec<u32>,
-    of: Vec<u32>,
+    of: Csr<(), u32>,
     /// For each point of a pair those near it, itself among them, in rising order; and which of these lists is whose.
     balls: Vec<Vec<u32>>,
     ball: Vec<u32>,
@@ -109,19 +104,8 @@ impl Pairs {
             .collect();
         ends.sort_unstable();
         ends.dedup();
-        let mut first = vec![0u32; graph.len() + 1];
-        ends.iter().for_each(|&(i, j)| {
-            first[i as usize + 1] += 1;
-            first[j as usize + 1] += 1;
-        });
-        (0..graph.len()).for_each(|i| first[i + 1] += first[i]);
-        let (mut next, mut of) = (first.clone(), vec![0; 2 * ends.len()]);
-        for (pair, &(i, j)) in ends.iter().enumerate() {
-            for end in [i, j] {
-                of[next[end as usize] as usize] = pair as u32;
-                next[end as usize] += 1;
-            }
-        }
+        let both = || (0..).zip(&ends).flat_map(|(pair, &(i, j))| [(i, pair), (j, pair)]);
+        let of = Csr::grouped(graph.len(), both().map(|(i, _)| i), both());
         let mut touched: Vec<u32> = ends.iter().flat_map(|&(i, j)| [i, j]).collect();
         touched.sort_unstable();
         touched.dedup();
@@ -131,11 +115,7 @@ impl Pairs {
         let reach = NEAR * super::spacing(x, graph, monitor)?;
         let near = |walk: &mut Walk, at: usize| walk.near(x, &sheet, touched[at], reach);
         let balls = map_points(touched.len(), STAGE, &Silent(monitor), Walk::default, near)?;
-        Ok(Pairs { ends, first, of, balls, ball })
-    }
-
-    fn at(&self, i: u32) -> &[u32] {
-        &self.of[self.first[i as usize] as usize..self.first[i as usize + 1] as usize]
+        Ok(Pairs { ends, of, balls, ball })
     }
 
     fn near(&self, i: u32) -> &[u32] {
@@ -149,7 +129,7 @@ impl Pairs {
     /// The pairs near `i`, each with its end there and its other end.
     fn around(&self, i: u32) -> impl Iterator<Item = (u32, u32, u32)> {
         self.near(i).iter().flat_map(move |&p| {
-            self.at(p).iter().map(move |&pair| {
+            self.of.list(p as usize).iter().map(move |&pair| {
                 let (a, b) = self.ends[pair as usize];
                 (pair, p, if a == p { b } else { a })
             })
@@ -213,10 +193,7 @@ impl Pairs {
             }
             distances
         };
-        let top = |distances: &[f64]| {
-            (1..distances.len()).fold(0, |top, m| if distances[m] > distances[top] { m } else { top })
-        };
-        from(top(&from(0)))
+        from(largest(&from(0)))
     }
 
     fn between(&self, pair: u32, other: u32, swapped: bool, y: &[f64], d: usize) -> f64 {
@@ -228,7 +205,6 @@ impl Pairs {
     }
 }
 
-/// The points near one; reused.
 #[derive(Default)]
 struct Walk {
     frontier: Vec<u32>,
@@ -270,7 +246,7 @@ fn reflects(
     connection: &Connection,
     i: usize,
     j: usize,
-    turns: &[f64],
+    rotations: &[f64],
     scratch: &mut (Vec<f64>, Vec<f64>),
 ) -> bool {
     let d = connection.n_components();
@@ -281,5 +257,5 @@ fn reflects(
         copy.copy_from_slice(matrix);
         determinant_sign(copy, d)
     };
-    sign(product) * sign(&turns[i * d * d..][..d * d]) * sign(&turns[j * d * d..][..d * d]) < 0.0
+    sign(product) * sign(&rotations[i * d * d..][..d * d]) * sign(&rotations[j * d * d..][..d * d]) < 0.0
 }

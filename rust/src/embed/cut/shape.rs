@@ -1,19 +1,20 @@
-//! The shape of data seen from far: how many loops and voids they have, by which surfaces are told apart.
+//! The number of loops and voids of the data, by which surfaces are told apart.
 //!
-//! Landmarks are chosen farthest first along the graph, until no point is farther than r from one. Where two are within a
-//! scale s of each other they are joined, and triangles and tetrahedra are filled: the complex of Vietoris and Rips. What
-//! chance and noise make of it is born late or filled soon; loops that are there from s = 3 r to 3.4 r, and voids from
-//! 3.3 r to 4 r, are those of the surface (Chazal & Oudot 2008). Counts are modulo two, where surfaces with one side have
-//! voids as well. Loops shorter than about ten r are not seen: then a hole counts for filled.
+//! Landmarks are chosen farthest first along the graph, until every point is within r of one. Landmarks within a scale
+//! s of each other are joined, and triangles and tetrahedra filled (the Vietoris-Rips complex). Chance and noise make
+//! holes that are born late or filled soon, so only loops that last from s = 3 r to 3.4 r count, and voids from 3.3 r
+//! to 4 r (Chazal & Oudot 2008). Counts are modulo two, so that one-sided surfaces have voids too. Loops shorter than
+//! about ten r are not seen.
 //!
-//! Cost: O(n (k + log n)) for landmarks and their distances, on a thinned graph if n is large, and the reduction of a
-//! coboundary matrix whose size depends on the number of landmarks alone.
+//! Cost: O(n (k + log n)) for landmarks, on a thinned graph if n is large, and the reduction of a coboundary matrix
+//! whose size depends on the number of landmarks alone.
 
 use std::collections::HashMap;
 
 use rayon::prelude::*;
 
 use super::STAGE;
+use crate::embed::{check_sometimes, largest};
 use crate::error::Result;
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
@@ -28,8 +29,7 @@ const POINTS: usize = 10;
 const FEWEST: usize = 12;
 const ON_CURVE: usize = 24;
 
-/// A graph of more than twice as many points is thinned to so many.
-const THINNED: usize = 10_000;
+const THINNED: usize = 10_000; // A graph of more than twice as many points is thinned to so many.
 
 /// In units of r: by when a loop must be born, and until when it must not be filled; the same for a void.
 const LOOP: [f64; 2] = [3.0, 3.4];
@@ -37,9 +37,6 @@ const VOID: [f64; 2] = [3.3, 4.0];
 
 /// Landmarks with more others around them, on average, lie in a body of many dimensions, and no surface.
 const CROWDED: usize = 150;
-
-/// Columns or cells between two looks at the monitor.
-const LOOK: usize = 256;
 
 /// Betti numbers modulo two of connected data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +47,7 @@ pub struct Shape {
     pub voids: usize,
 }
 
-/// Finds the shape of data of dimension `d`; none where there are few points, several components, or too many dimensions.
+/// Finds the shape of data of dimension `d`; None for too few points, several components or too many dimensions.
 pub fn shape(x: &Points, graph: &Neighborhoods, d: usize, monitor: &dyn Monitor) -> Result<Option<Shape>> {
     let least = if d == 1 { ON_CURVE.min(x.len()) } else { 0 };
     let landmarks = LANDMARKS.min(x.len() / POINTS).max(least);
@@ -65,10 +62,7 @@ pub fn shape(x: &Points, graph: &Neighborhoods, d: usize, monitor: &dyn Monitor)
 
 /// Points far from each other along the graph, and how far the farthest of all points is from them.
 fn farthest_first(lengths: &Lengths, count: usize, monitor: &dyn Monitor) -> Result<(Vec<u32>, f64)> {
-    let farthest = |tree: &Tree| {
-        let distances = tree.distances();
-        (1..distances.len()).fold(0, |top, i| if distances[i] > distances[top] { i } else { top })
-    };
+    let farthest = |tree: &Tree| largest(tree.distances());
     let (mut tree, mut landmarks) = (Tree::default(), vec![]);
     tree.grow(lengths, 0, monitor)?;
     let first = farthest(&tree);
@@ -92,8 +86,7 @@ fn between(lengths: &Lengths, landmarks: &[u32], limit: f64, monitor: &dyn Monit
     Ok(from_each_within(lengths, landmarks, limit, STAGE, &Silent(monitor), || (), row)?.concat())
 }
 
-/// Of points with these distances the loops and voids that are born by one scale and not filled at another. None where the
-/// complex would be too large.
+/// Counts loops and voids that are born by one scale and not filled at another; None if the complex is too large.
 pub fn persistent(
     distances: &[f64],
     n: usize,
@@ -148,9 +141,7 @@ impl Complex {
             self.cells[p].iter().enumerate().map(|(at, (_, corners))| (&corners[..], at)).collect();
         let (mut coboundary, mut side) = (vec![vec![]; self.cells[p].len()], vec![]);
         for ((_, corners), at) in self.cells[p + 1].iter().zip(0u32..) {
-            if at.is_multiple_of(LOOK as u32) {
-                monitor.check()?;
-            }
+            check_sometimes(at as usize, monitor)?;
             for left_out in 0..corners.len() {
                 side.clear();
                 side.extend(corners.iter().enumerate().filter(|(c, _)| *c != left_out).map(|(_, &i)| i));
@@ -162,16 +153,14 @@ impl Complex {
         Ok(coboundary)
     }
 
-    /// When classes of dimension `p` are born and filled, infinity if never, and which cells of one dimension more fill a
-    /// class: those begin none.
+    /// The scales at which classes of dimension `p` are born and filled, and the cells that fill them, which begin
+    /// none.
     fn reduce(&self, p: usize, cleared: &[bool], monitor: &dyn Monitor) -> Result<(Vec<Life>, Vec<bool>)> {
         let mut columns = self.coboundary(p, monitor)?;
         let (mut lives, mut fills) = (vec![], vec![false; self.cells[p + 1].len()]);
         let mut owner: HashMap<u32, usize> = HashMap::new();
         for at in (0..columns.len()).rev().filter(|&at| !cleared[at]) {
-            if at.is_multiple_of(LOOK) {
-                monitor.check()?;
-            }
+            check_sometimes(at, monitor)?;
             let mut column = std::mem::take(&mut columns[at]);
             while let Some(&other) = column.first().and_then(|lowest| owner.get(lowest)) {
                 column = sum(&column, &columns[other]);
@@ -198,9 +187,7 @@ fn widened(
 ) -> Result<Vec<Cell>> {
     let mut wider = vec![];
     for (at, (value, corners)) in cells.iter().enumerate() {
-        if at.is_multiple_of(LOOK) {
-            monitor.check()?;
-        }
+        check_sometimes(at, monitor)?;
         let (last, others) = (corners[corners.len() - 1], &corners[..corners.len() - 1]);
         let near = |&&j: &&u32| others.iter().all(|&i| after[i as usize].binary_search(&j).is_ok());
         for &j in after[last as usize].iter().filter(near) {

@@ -4,30 +4,23 @@
 
 use super::STAGE;
 use crate::charts::check_lengths;
-use crate::error::{Error, Result};
+use crate::embed::{check_indices, check_len, fold_distances};
+use crate::error::Result;
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::distance;
-use crate::parallel::{map_blocks, map_points};
+use crate::parallel::map_blocks;
 use crate::points::Points;
+use crate::union_find::UnionFind;
 
 /// h: the median distance to the farthest neighbour of a point.
 pub fn spacing(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<f64> {
-    check_lengths(x, "X", graph)?;
-    let state = || (vec![0.0; x.dim()], vec![0.0; x.dim()]);
-    let mut reach = map_points(x.len(), STAGE, &Silent(monitor), state, |(from, to), i| {
-        x.copy_row(i, from);
-        let far = |&j: &u32| {
-            x.copy_row(j as usize, to);
-            distance(from, to)
-        };
-        graph.of(i).iter().map(far).fold(0.0, f64::max)
-    })?;
+    let mut reach = fold_distances(x, graph, STAGE, monitor, f64::max)?;
     let middle = reach.len() / 2;
     Ok(*reach.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// For every neighbour of every point whether the picture `y` tears the two apart: |y_i - y_j| > tau max(|x_i - x_j|, h).
+/// For every neighbor whether the embedding `y` tears it off: |y_i - y_j| > tau max(|x_i - x_j|, h).
 pub fn torn(
     x: &Points,
     y: &Points,
@@ -69,12 +62,23 @@ pub fn restricted(graph: &Neighborhoods, torn: &[bool]) -> Result<Neighborhoods<
     Ok(Neighborhoods::ragged(indptr, indices))
 }
 
+/// The first `most` neighbors of every point and what is torn of them, if all have the same number and more.
+pub fn nearer(
+    graph: &Neighborhoods,
+    torn: &[bool],
+    most: usize,
+) -> Result<Option<(Neighborhoods<'static>, Vec<bool>)>> {
+    check_entries(graph, torn)?;
+    let most = most.max(1);
+    let Some(k) = graph.fixed_size().filter(|&k| most < k) else { return Ok(None) };
+    let indices = graph.indices().chunks_exact(k).flat_map(|row| &row[..most]).copied().collect();
+    let torn = torn.chunks_exact(k).flat_map(|row| &row[..most]).copied().collect();
+    Ok(Some((Neighborhoods::fixed(most, indices), torn)))
+}
+
 /// For every neighbour of every point whether the two are among `pairs`, which lie end after end.
 pub fn marked(graph: &Neighborhoods, pairs: &[u32]) -> Result<Vec<bool>> {
-    let n = graph.len();
-    if let Some(at) = pairs.iter().position(|&i| i as usize >= n) {
-        return Err(Error::NeighborOutOfRange { point: at / 2, neighbor: pairs[at] as usize, n });
-    }
+    check_indices(pairs, 2, graph.len())?;
     let mut sorted: Vec<(u32, u32)> =
         pairs.chunks_exact(2).map(|ends| (ends[0].min(ends[1]), ends[0].max(ends[1]))).collect();
     sorted.sort_unstable();
@@ -83,11 +87,8 @@ pub fn marked(graph: &Neighborhoods, pairs: &[u32]) -> Result<Vec<bool>> {
     Ok(entries(graph).map(marked).collect())
 }
 
-/// Takes back tears that part what hangs together, or that are slivers.
-///
-/// A tear between two pieces of the sheet is no cut but a loss: the pieces stay together. And fewer than `least` torn
-/// points by themselves, none of which is farther from its neighbour than `reach` in the picture, are a gap between points
-/// or a stray one. Where a real cut runs through sparse points, they are farther apart.
+/// Mends tears that separate pieces of the sheet, and slivers: connected sets of fewer than `least` torn points, all
+/// within `reach` of their neighbors in the embedding. Those are gaps between points or outliers; real cuts open wider.
 pub fn mend(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, reach: f64) -> Result<()> {
     check_lengths(y, "Y", graph)?;
     check_entries(graph, torn)?;
@@ -104,12 +105,11 @@ fn drop_slivers(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usi
     for (i, j, _) in entries(graph).filter(|&(.., at)| torn[at]) {
         (touched[i], touched[j]) = (true, true);
     }
-    let mut parent: Vec<u32> = (0..n as u32).collect();
+    let mut sets: UnionFind = UnionFind::new(n);
     for (i, j, _) in entries(graph).filter(|&(i, j, _)| touched[i] && touched[j]) {
-        let (a, b) = (find(&mut parent, i as u32), find(&mut parent, j as u32));
-        parent[a.max(b) as usize] = a.min(b);
+        sets.join(i as u32, j as u32, ());
     }
-    let roots: Vec<u32> = (0..n as u32).map(|i| find(&mut parent, i)).collect();
+    let roots: Vec<u32> = (0..n as u32).map(|i| sets.root(i)).collect();
     let mut sizes = vec![0usize; n];
     (0..n).filter(|&i| touched[i]).for_each(|i| sizes[roots[i] as usize] += 1);
     let (mut from, mut to) = (vec![0.0; y.dim()], vec![0.0; y.dim()]);
@@ -137,20 +137,6 @@ pub(super) fn entries<'a>(graph: &'a Neighborhoods) -> impl Iterator<Item = (usi
     })
 }
 
-/// The representative of `i`, halving the path to it.
-pub(super) fn find(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
-    }
-    i
-}
-
-pub(super) fn check_entries(graph: &Neighborhoods, torn: &[bool]) -> Result<()> {
-    let (left, right) = ("what is torn", "the neighbours of all points");
-    let (left_len, right_len) = (torn.len(), graph.indices().len());
-    match left_len == right_len {
-        true => Ok(()),
-        false => Err(Error::LengthMismatch { left, left_len, right, right_len }),
-    }
+pub(in crate::embed) fn check_entries(graph: &Neighborhoods, torn: &[bool]) -> Result<()> {
+    check_len("what is torn", torn.len(), "the neighbours of all points", graph.indices().len())
 }

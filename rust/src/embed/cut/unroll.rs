@@ -1,50 +1,43 @@
-//! Laying points down along shortest paths from a root, so that the cut is where paths from two sides meet.
+//! Laying points down along shortest paths from a root, so that paths from two sides meet at the cut.
 //!
-//! The next point is the one nearest to the root along the graph. It is laid down from the neighbour that its path comes
-//! through, O_j = polar(P_j'P_i O_i) and y_j = y_i + (A_i + A_j)'(x_j - x_i) / 2, and from all others laid down already
-//! that say nearly the same: their mean, so that noise does not add up along one path. A point that would come to lie on
-//! another part of the data is refused there, and waits for a path round the other side: so the picture does not overlap
-//! where the surface widens faster than the plane. What no side takes is laid down at last all the same.
+//! The next point is the one nearest to the root along the graph. Its frame and place follow from the neighbor before
+//! it on its path, O_j = polar(P_j'P_i O_i) and y_j = y_i + (A_i + A_j)'(x_j - x_i) / 2, averaged over all placed
+//! neighbors that nearly agree, so that noise does not add up along a path. A point that would lie on another part of
+//! the data is refused, and waits for a path from another side, so that a surface that widens faster than the plane
+//! does not overlap itself. Points that every side refuses are laid down last. (The tree of greatest agreement, which
+//! aligns frames, would cut in rags.)
 //!
-//! The tree of greatest agreement, which serves to align, would cut in rags; shortest paths cut along the cut locus.
-//!
-//! Cost: O(n k (d^3 + log n)) for each root, some of which are tried side by side. Memory: 8 (d + 1) bytes for each
-//! entry of the undirected graph, and 8 (d^2 + d + 4) for each point and root under way.
+//! Cost: O(n k (d^3 + log n)) per root; several roots run in parallel. Memory: 8 (d + 1) bytes per entry of the
+//! undirected graph, and 8 (d^2 + d + 4) per point and root.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::cells::Cells;
+use super::cells::{Cells, MAX_CELL_DIM};
 use super::torn::spacing;
 use crate::charts::Atlas;
 use crate::embed::align::{Connection, fill_edges, multiply};
-use crate::error::{Error, Result};
+use crate::embed::{check_len, check_sometimes, largest, members};
+use crate::error::Result;
 use crate::linalg::{first, polar};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::paths::{Lengths, Tree, distance};
 
-/// Neighbours that lay a point down within so many spacings of where its path does are heard.
+/// A placed neighbor counts if it puts a point within this many spacings of where the point's path puts it.
 const AGREE: f64 = 1.5;
 
-/// Points nearer than so many spacings in the picture lie on each other if along the tangent they are farther than so
-/// many in the data.
+/// Points closer than `NEAR` spacings in the embedding overlap if they are farther than `FAR` along the tangent.
 const NEAR: f64 = 1.2;
 const FAR: f64 = 4.0;
 
-/// Up to so many dimensions overlap is looked for: the cells about a place are 3^d.
-const LOOKED_AT: usize = 3;
+const LANDMARKS: usize = 4; // Number of points whose distances determine the central point.
 
-/// Points from which distances tell which point is central, and how many roots are tried.
-const LANDMARKS: usize = 4;
-const ROOTS: usize = 8;
+/// Maximum number of roots from which each component is laid down.
+pub const MAX_ROOTS: usize = 8;
 
-/// Pieces of fewer points have one root.
-const SMALL: usize = 50;
-
-/// Points between two looks at the monitor.
-const LOOK: usize = 1024;
+const SMALL: usize = 50; // Components of fewer points have one root.
 
 /// The undirected graph with the length of every edge, and where it leads from the tangent of its point.
 #[derive(Debug)]
@@ -79,11 +72,6 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
         Ok(Unroller { connection, atlas, steps, spacing })
     }
 
-    /// h: the median distance to the farthest neighbour.
-    pub fn spacing(&self) -> f64 {
-        self.spacing
-    }
-
     /// Lays every component down, from the root of several that tears the fewest pairs by more than `tau`.
     pub fn unroll(&self, tau: f64, monitor: &dyn Monitor) -> Result<Unrolled> {
         let labels = self.connection.graph().components();
@@ -93,50 +81,43 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
             .into_par_iter()
             .map(|t| {
                 let firsts: Vec<u32> = roots.iter().filter_map(|roots| roots.get(t).copied()).collect();
-                self.lay(&firsts, monitor)
+                let mut growth = Growth::new(self, monitor);
+                firsts.iter().try_for_each(|&root| growth.grow(root))?;
+                Ok(Laid { y: growth.y, forced: growth.forced })
             })
             .collect();
-        let tries = tries?;
-        Ok(self.best(&labels, &roots, &tries, tau))
+        Ok(self.best(&labels, &roots, &tries?, tau))
     }
 
-    /// Takes up what lies on other parts of a picture, and lays it down again from all sides of what stays: the cut
-    /// moves to where the sides meet. Returns how many points were taken up as well.
-    pub fn relayout(&self, y: &[f64], turns: &[f64], monitor: &dyn Monitor) -> Result<(Unrolled, usize)> {
-        self.connection.check_turns(turns)?;
+    /// Lays overlapping parts of an embedding down again from all sides of the rest. Returns how many points overlapped
+    /// too.
+    pub fn relayout(&self, y: &[f64], rotations: &[f64], monitor: &dyn Monitor) -> Result<(Unrolled, usize)> {
+        self.connection.check_rotations(rotations)?;
         check_flat(y, self.connection)?;
         let labels = self.connection.graph().components();
-        let on_others = self.lying_on_others(y, &labels, monitor)?;
+        let components = members(&labels);
+        let on_others = self.overlapping(y, &components, monitor)?;
         let mut growth = Growth::new(self, monitor);
-        for component in members(&labels) {
-            growth.resume(y, turns, &component, &on_others)?;
+        for component in &components {
+            growth.resume(y, rotations, component, &on_others)?;
         }
         let taken = on_others.iter().filter(|&&lies| lies).count();
         Ok((Unrolled { y: growth.y, forced: growth.forced.len(), roots: Vec::new() }, taken))
     }
 
-    fn lying_on_others(&self, y: &[f64], labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<bool>> {
-        let mut on_others = vec![false; labels.len()];
+    fn overlapping(&self, y: &[f64], components: &[Vec<u32>], monitor: &dyn Monitor) -> Result<Vec<bool>> {
         let mut growth = Growth::new(self, monitor);
+        let mut on_others = vec![false; growth.distances.len()];
         growth.y.copy_from_slice(y);
-        for component in members(labels) {
+        for component in components {
             growth.cells.clear();
             component.iter().for_each(|&i| growth.show(i as usize));
-            for &i in &component {
+            for &i in component {
                 growth.count_step()?;
                 on_others[i as usize] = growth.is_on_others(i as usize);
             }
         }
         Ok(on_others)
-    }
-
-    /// Lays down the components of `roots`.
-    fn lay(&self, roots: &[u32], monitor: &dyn Monitor) -> Result<Laid> {
-        let mut growth = Growth::new(self, monitor);
-        for &root in roots {
-            growth.grow(root)?;
-        }
-        Ok(Laid { y: growth.y, forced: growth.forced })
     }
 
     /// Of each component the central point, then points far from it and from each other.
@@ -206,30 +187,10 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
     }
 }
 
-/// The points of each component.
-fn members(labels: &[u32]) -> Vec<Vec<u32>> {
-    let mut members = vec![];
-    for (i, &label) in labels.iter().enumerate() {
-        if label as usize == members.len() {
-            members.push(vec![]);
-        }
-        members[label as usize].push(i as u32);
-    }
-    members
-}
-
 pub(super) fn check_flat(y: &[f64], connection: &Connection) -> Result<()> {
-    let right_len = connection.graph().len() * connection.n_components();
-    match y.len() == right_len {
-        true => Ok(()),
-        false => {
-            let (left, right) = ("Y", "the points, times d,");
-            Err(Error::LengthMismatch { left, left_len: y.len(), right, right_len })
-        }
-    }
+    check_len("Y", y.len(), "the points, times d,", connection.graph().len() * connection.n_components())
 }
 
-/// One try.
 struct Laid {
     y: Vec<f64>,
     forced: Vec<u32>,
@@ -270,43 +231,29 @@ fn multiply_vector(a: &[f64], v: &[f64], out: &mut [f64]) {
 fn central(lengths: &Lengths, tree: &mut Tree, start: u32, monitor: &dyn Monitor) -> Result<Vec<u32>> {
     tree.grow(lengths, start as usize, monitor)?;
     let members: Vec<u32> = tree.order().to_vec();
-    let mut spread = Spread::of(members.len());
-    spread.add(tree, &members);
+    let mut nearest = vec![f64::INFINITY; members.len()];
+    lower(&mut nearest, tree, &members);
     let mut farthest = vec![0.0f64; members.len()];
     for _ in 0..LANDMARKS {
-        let landmark = lengths.points()[members[spread.farthest()] as usize];
+        let landmark = lengths.points()[members[largest(&nearest)] as usize];
         tree.grow(lengths, landmark as usize, monitor)?;
-        spread.add(tree, &members);
+        lower(&mut nearest, tree, &members);
         farthest.iter_mut().zip(&members).for_each(|(far, &p)| *far = far.max(tree.distances()[p as usize]));
     }
     let middle = (1..members.len()).fold(0, |best, m| if farthest[m] < farthest[best] { m } else { best });
     let mut roots = vec![lengths.points()[members[middle] as usize]];
-    let mut spread = Spread::of(members.len());
-    while roots.len() < ROOTS && members.len() >= SMALL {
-        let last = roots[roots.len() - 1];
-        tree.grow(lengths, last as usize, monitor)?;
-        spread.add(tree, &members);
-        roots.push(lengths.points()[members[spread.farthest()] as usize]);
+    nearest.fill(f64::INFINITY);
+    while roots.len() < MAX_ROOTS && members.len() >= SMALL {
+        tree.grow(lengths, roots[roots.len() - 1] as usize, monitor)?;
+        lower(&mut nearest, tree, &members);
+        roots.push(lengths.points()[members[largest(&nearest)] as usize]);
     }
     Ok(roots)
 }
 
-/// How far each of some places is from the nearest of those chosen.
-struct Spread(Vec<f64>);
-
-impl Spread {
-    fn of(len: usize) -> Self {
-        Spread(vec![f64::INFINITY; len])
-    }
-
-    fn add(&mut self, tree: &Tree, members: &[u32]) {
-        let nearest = self.0.iter_mut().zip(members);
-        nearest.for_each(|(near, &p)| *near = near.min(tree.distances()[p as usize]));
-    }
-
-    fn farthest(&self) -> usize {
-        (1..self.0.len()).fold(0, |top, m| if self.0[m] > self.0[top] { m } else { top })
-    }
+/// Lowers the distances of `members` to the nearest of several points by those in the tree of one more.
+fn lower(nearest: &mut [f64], tree: &Tree, members: &[u32]) {
+    nearest.iter_mut().zip(members).for_each(|(near, &p)| *near = near.min(tree.distances()[p as usize]));
 }
 
 /// The bits of a distance, which rise with it; the point that the path comes through; the edge from there.
@@ -317,7 +264,7 @@ struct Growth<'t, 'a, 'b, 'p> {
     unroller: &'t Unroller<'a, 'b, 'p>,
     monitor: Silent<'t>,
     y: Vec<f64>,
-    turns: Vec<f64>,
+    rotations: Vec<f64>,
     /// Along the tree from the root; infinite for those not laid down.
     distances: Vec<f64>,
     /// The shortest path of those that wait.
@@ -334,7 +281,7 @@ struct Growth<'t, 'a, 'b, 'p> {
 struct Scratch {
     product: Vec<f64>,
     sum: Vec<f64>,
-    turn: Vec<f64>,
+    rotation: Vec<f64>,
     place: Vec<f64>,
     guess: Vec<f64>,
     heard: Vec<usize>,
@@ -350,13 +297,13 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
             unroller,
             monitor: Silent(monitor),
             y: vec![0.0; n * d],
-            turns: vec![0.0; n * d * d],
+            rotations: vec![0.0; n * d * d],
             distances: vec![f64::INFINITY; n],
             best: vec![f64::INFINITY; n],
             queue: BinaryHeap::new(),
             refused: BinaryHeap::new(),
             forced: Vec::new(),
-            cells: Cells::new(n, d.min(LOOKED_AT), NEAR * unroller.spacing.max(f64::MIN_POSITIVE)),
+            cells: Cells::new(n, d.min(MAX_CELL_DIM), NEAR * unroller.spacing.max(f64::MIN_POSITIVE)),
             steps: 0,
             scratch: Scratch::default(),
         }
@@ -366,28 +313,26 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         self.unroller.connection.n_components()
     }
 
-    /// Lays down the component of `root`.
     fn grow(&mut self, root: u32) -> Result<()> {
         self.cells.clear();
         let d = self.d();
-        (0..d).for_each(|a| self.turns[root as usize * d * d + a * (d + 1)] = 1.0);
+        (0..d).for_each(|a| self.rotations[root as usize * d * d + a * (d + 1)] = 1.0);
         self.keep(root as usize, 0.0);
         self.spread()
     }
 
     /// Lays down anew those points of a component that lie `on_others`, from where the rest is.
-    fn resume(&mut self, y: &[f64], turns: &[f64], component: &[u32], on_others: &[bool]) -> Result<()> {
+    fn resume(&mut self, y: &[f64], rotations: &[f64], component: &[u32], on_others: &[bool]) -> Result<()> {
         self.cells.clear();
         let d = self.d();
         for i in component.iter().map(|&i| i as usize).filter(|&i| !on_others[i]) {
             self.y[i * d..][..d].copy_from_slice(&y[i * d..][..d]);
-            self.turns[i * d * d..][..d * d].copy_from_slice(&turns[i * d * d..][..d * d]);
+            self.rotations[i * d * d..][..d * d].copy_from_slice(&rotations[i * d * d..][..d * d]);
             self.keep(i, 0.0);
         }
         self.spread()
     }
 
-    /// Lays down all that can be reached.
     fn spread(&mut self) -> Result<()> {
         loop {
             if let Some(Reverse((bits, i, edge))) = self.queue.pop() {
@@ -419,7 +364,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
         let d = self.d();
         self.y[j * d..][..d].copy_from_slice(&scratch.place[..d]);
-        self.turns[j * d * d..][..d * d].copy_from_slice(&scratch.turn[..d * d]);
+        self.rotations[j * d * d..][..d * d].copy_from_slice(&scratch.rotation[..d * d]);
         self.scratch = scratch;
         self.keep(j, path);
         Ok(())
@@ -427,7 +372,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
 
     fn count_step(&mut self) -> Result<()> {
         self.steps += 1;
-        if self.steps.is_multiple_of(LOOK) { self.monitor.check() } else { Ok(()) }
+        check_sometimes(self.steps, &self.monitor)
     }
 
     /// Whether a point of the picture lies on another part of it.
@@ -442,7 +387,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
     /// Others see from now on where a point lies.
     fn show(&mut self, i: usize) {
         let d = self.d();
-        if d <= LOOKED_AT {
+        if d <= MAX_CELL_DIM {
             self.cells.insert(i as u32, &self.y[i * d..][..d]);
         }
     }
@@ -513,7 +458,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
     fn add_turn(&self, edge: usize, scratch: &mut Scratch) {
         let (d, i) = (self.d(), self.unroller.connection.end(edge));
         let product = first(&mut scratch.product, d * d);
-        multiply(self.unroller.connection.product(edge), &self.turns[i * d * d..][..d * d], d, product);
+        multiply(self.unroller.connection.product(edge), &self.rotations[i * d * d..][..d * d], d, product);
         scratch.sum.iter_mut().zip(product).for_each(|(sum, p)| *sum += *p);
     }
 
@@ -522,18 +467,19 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         let d = self.d();
         let product = first(&mut scratch.product, d * d);
         product.copy_from_slice(&scratch.sum[..d * d]);
-        polar(product, d, d, first(&mut scratch.turn, d * d), &mut scratch.spare);
+        polar(product, d, d, first(&mut scratch.rotation, d * d), &mut scratch.spare);
     }
 
     /// Where the other end of an edge sees its point `j`, which is turned by `scratch.turn`.
     fn guess(&self, j: usize, edge: usize, scratch: &mut Scratch) {
         let (d, unroller) = (self.d(), self.unroller);
-        let (i, there, back) = (unroller.connection.end(edge), unroller.back(j, edge), edge);
-        let (from_i, from_j) = (unroller.step(there), unroller.step(back));
+        let i = unroller.connection.end(edge);
+        let (from_i, from_j) = (unroller.step(unroller.back(j, edge)), unroller.step(edge));
         let guess = first(&mut scratch.guess, d);
         for b in 0..d {
-            let (own, turn) = (&self.turns[i * d * d + b * d..][..d], &scratch.turn[b * d..][..d]);
-            let step: f64 = (0..d).map(|a| own[a] * from_i[a] - turn[a] * from_j[a]).sum();
+            let (own, rotation) =
+                (&self.rotations[i * d * d + b * d..][..d], &scratch.rotation[b * d..][..d]);
+            let step: f64 = (0..d).map(|a| own[a] * from_i[a] - rotation[a] * from_j[a]).sum();
             guess[b] = self.y[i * d + b] + 0.5 * step;
         }
     }
@@ -541,7 +487,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
     /// Whether there is already a part of the data that is far from `j`.
     fn lies_on_others(&self, j: usize, scratch: &mut Scratch) -> bool {
         let (d, h) = (self.d(), self.unroller.spacing);
-        if d > LOOKED_AT {
+        if d > MAX_CELL_DIM {
             return false;
         }
         let Scratch { place, along, rows, .. } = scratch;

@@ -1,17 +1,16 @@
-//! Neighbours of neighbours are likely neighbours (NN-descent: Dong, Moses & Li 2011, section 2.3).
+//! Neighbors of neighbors are likely neighbors (NN-descent: Dong, Moses & Li 2011, section 2.3).
 //!
-//! In each round every point introduces those that are new to its list, and some of those to whose list it is new, to
-//! each other and to the rest. Who meets whom follows from the lists as the round found them, so the lists it leaves
-//! do not depend on the threads. Pairs that have met in a leaf are not introduced again.
+//! In each round, the new entries of every point's list, and some of the points to whose list it is new, are compared
+//! with each other and with the old ones, unless they shared a leaf. Pairs follow from the lists before the round, so
+//! the result is independent of the thread count.
 //!
 //! Cost: O(n q (K + R)^2) for a round while all of K entries and R reversed ones are new, and less from then on.
 
 use rayon::prelude::*;
 
-use super::leaves::Leaves;
+use super::Search;
 use super::lists::Lists;
 use super::reversed::Reversed;
-use super::rows::Rows;
 use super::tile::Tile;
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -34,38 +33,25 @@ pub struct Descent {
 
 impl Descent {
     pub fn of(lists: &Lists) -> Self {
-        let mut listed = vec![NOBODY; lists.len() * lists.width()];
+        let mut listed = vec![NOBODY; lists.len() * lists.width];
         let new = lists.take(&mut listed);
         Descent { listed, rounds: 0, new }
     }
 
     /// Rounds until no more than the share `enough` of all entries is new.
-    pub fn go_on(
-        &mut self,
-        rows: &Rows,
-        leaves: &Leaves,
-        lists: &Lists,
-        enough: f64,
-        monitor: &dyn Monitor,
-    ) -> Result<()> {
+    pub fn go_on(&mut self, search: &Search, enough: f64, monitor: &dyn Monitor) -> Result<()> {
         while self.rounds < ROUNDS && self.new as f64 > enough * self.listed.len() as f64 {
-            introduce(rows, leaves, lists, &self.listed, self.rounds, monitor)?;
-            self.new = lists.take(&mut self.listed);
+            introduce(search, &self.listed, self.rounds, monitor)?;
+            self.new = search.lists.take(&mut self.listed);
             self.rounds += 1;
         }
         Ok(())
     }
 }
 
-fn introduce(
-    rows: &Rows,
-    leaves: &Leaves,
-    lists: &Lists,
-    listed: &[u32],
-    round: u32,
-    monitor: &dyn Monitor,
-) -> Result<()> {
-    let (n, width) = (lists.len(), lists.width());
+fn introduce(search: &Search, listed: &[u32], round: u32, monitor: &dyn Monitor) -> Result<()> {
+    let Search { rows, leaves, lists, .. } = search;
+    let (n, width) = (lists.len(), lists.width);
     let reversed = Reversed::of(listed, width, round, monitor)?;
     (0..n.div_ceil(CHUNK)).into_par_iter().try_for_each_init(
         || (Tile::default(), Vec::new(), Vec::new()),
@@ -73,25 +59,25 @@ fn introduce(
             monitor.check()?;
             let mut first = 0;
             for place in chunk * CHUNK..((chunk + 1) * CHUNK).min(n) {
-                // while some meet, memory looks for those at the next place
+                // the points at the next place are prefetched while these are compared
                 let next = invite(&listed[place * width..][..width], &reversed, place, later);
                 for &guest in later.iter() {
                     rows.soon(leaves.point(guest));
                     leaves.soon(guest);
                     lists.soon(guest);
                 }
-                meet(rows, leaves, lists, tile, guests, first);
+                meet(search, tile, guests, first);
                 std::mem::swap(guests, later);
                 first = next;
             }
-            meet(rows, leaves, lists, tile, guests, first);
+            meet(search, tile, guests, first);
             guests.clear();
             Ok(())
         },
     )
 }
 
-/// Who meets at a place: first those new to each other, then the rest; returns how many are first.
+/// The points to compare at a place: first the new ones, then the rest; returns the number of new ones.
 fn invite(listed: &[u32], reversed: &Reversed, place: usize, guests: &mut Vec<u32>) -> usize {
     guests.clear();
     let mut first = 0;
@@ -110,7 +96,7 @@ fn invite(listed: &[u32], reversed: &Reversed, place: usize, guests: &mut Vec<u3
     first
 }
 
-fn meet(rows: &Rows, leaves: &Leaves, lists: &Lists, tile: &mut Tile, guests: &[u32], first: usize) {
+fn meet(Search { rows, leaves, lists, .. }: &Search, tile: &mut Tile, guests: &[u32], first: usize) {
     if first == 0 {
         return;
     }

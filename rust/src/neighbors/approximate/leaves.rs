@@ -1,10 +1,9 @@
-//! Leaves of near points: halves across the line between two points drawn at random, again and again (random
-//! projection trees: Dasgupta & Freund 2008), in several trees. All points of a leaf meet.
+//! Leaves of near points in several random projection trees (Dasgupta & Freund 2008), which halve the points along the
+//! line between two random ones. All points of a leaf are compared.
 //!
 //! Cost: O(n q log n) to grow a tree, O(n q L) for all pairs of leaves of L points.
 
 use branches::prefetch_read_data;
-use pulp::{Arch, NullaryFnOnce};
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 
@@ -13,6 +12,8 @@ use super::rows::Rows;
 use super::tile::{self, Tile};
 use crate::error::Result;
 use crate::monitor::Monitor;
+use crate::neighbors::{STAGE, inverse};
+use crate::parallel::vectorized;
 use crate::rng::stream;
 
 /// How many trees, at most.
@@ -32,20 +33,20 @@ const ALONE: usize = 1 << 14;
 
 /// Several trees. Points are numbered by their place in the first: near ones are then near in memory, too.
 pub struct Leaves {
-    order: Vec<u32>,
-    /// In which leaf of each tree a place is; of fewer trees than there is room for, again and again.
-    leaves: Vec<[u16; TREES]>,
+    /// The points in order of their places.
+    pub order: Vec<u32>,
+    /// The leaf of each place in each tree; fewer trees than there is room for are repeated.
+    pub leaves: Vec<[u16; TREES]>,
 }
 
 impl Leaves {
     /// Grows the trees, and enters those that meet in a leaf into each other's lists.
     pub fn grow(rows: &Rows, lists: &Lists, trees: usize, seed: u64, monitor: &dyn Monitor) -> Result<Self> {
-        let n = rows.len();
-        let most = LEAF.max(4 * lists.width()).max(n.div_ceil(MOST));
+        let n = rows.len;
+        let most = LEAF.max(4 * lists.width).max(n.div_ceil(MOST));
         let mut order: Vec<u32> = (0..n as u32).collect();
         split(rows, &mut order, most.min(tile::NEAR), seed, 0, monitor)?;
-        let mut places = vec![0; n];
-        order.iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
+        let places = inverse(&order);
         let mut all = Leaves { order, leaves: vec![[0; TREES]; n] };
         for tree in 0..trees {
             let mut members = all.order.clone();
@@ -56,7 +57,7 @@ impl Leaves {
             let parts = parts(&members, most);
             all.join(rows, lists, &parts, monitor)?;
             (tree..TREES).step_by(trees).for_each(|room| all.number(&parts, room));
-            monitor.progress(super::STAGE, tree + 1, trees + 1);
+            monitor.progress(STAGE, tree + 1, trees + 1);
         }
         Ok(all)
     }
@@ -86,20 +87,10 @@ impl Leaves {
         }
     }
 
-    /// The points in order of their places.
-    pub fn order(&self) -> &[u32] {
-        &self.order
-    }
-
     /// The point at a place.
     #[inline(always)]
     pub fn point(&self, place: u32) -> usize {
         self.order[place as usize] as usize
-    }
-
-    /// Nobody asks any more who is in which leaf.
-    pub fn close(&mut self) {
-        self.leaves = Vec::new();
     }
 
     /// A place will be asked about soon: a hint to memory.
@@ -130,7 +121,7 @@ fn split(
     }
     let mut rng = stream(seed, "leaves", node);
     let mut drawn = || {
-        let mut row = vec![0.0; rows.telling()];
+        let mut row = vec![0.0; rows.telling];
         rows.read(ids[(rng.next_u64() % ids.len() as u64) as usize] as usize, &mut row);
         row
     };
@@ -149,7 +140,10 @@ fn halve(rows: &Rows, ids: &mut [u32], line: &[f32], monitor: &dyn Monitor) -> R
     let mut along = vec![(0.0, 0); ids.len()];
     let fill = |(ids, along): (&[u32], &mut [_])| {
         monitor.check()?;
-        Arch::new().dispatch(Along { rows, ids, line, along });
+        vectorized(
+            #[inline(always)]
+            || measure(rows, ids, line, along),
+        );
         Ok(())
     };
     if ids.len() < ALONE {
@@ -162,28 +156,16 @@ fn halve(rows: &Rows, ids: &mut [u32], line: &[f32], monitor: &dyn Monitor) -> R
     Ok(())
 }
 
-/// How far along a line each point is.
-struct Along<'a, 'b> {
-    rows: &'a Rows<'b>,
-    ids: &'a [u32],
-    line: &'a [f32],
-    along: &'a mut [(f32, u32)],
-}
-
-impl NullaryFnOnce for Along<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Along { rows, ids, line, along } = self;
-        let mut row = vec![0.0; line.len()];
-        for (at, (&id, along)) in ids.iter().zip(along).enumerate() {
-            if let Some(&later) = ids.get(at + AHEAD) {
-                rows.soon(later as usize);
-            }
-            rows.read(id as usize, &mut row);
-            *along = (dot(&row, line), id);
+/// Writes how far along a line each point is.
+#[inline(always)]
+fn measure(rows: &Rows, ids: &[u32], line: &[f32], along: &mut [(f32, u32)]) {
+    let mut row = vec![0.0; line.len()];
+    for (at, (&id, along)) in ids.iter().zip(along).enumerate() {
+        if let Some(&later) = ids.get(at + AHEAD) {
+            rows.soon(later as usize);
         }
+        rows.read(id as usize, &mut row);
+        *along = (dot(&row, line), id);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The nearest known of every point, which any thread may improve: what they end as does not depend on the order.
+//! The nearest known of every point, which any thread may improve. The result does not depend on the order.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -28,10 +28,10 @@ const LINE: usize = 8;
 
 /// For every place the `width` nearest known, nearest first.
 ///
-/// An entry is the bits of a squared distance, a place and whether it is old: entries rise with the distance, then the
-/// place. A list holds the least of all that were ever offered, in whatever order that was.
+/// An entry has the bits of a squared distance, a place and whether it is old, so it rises with the distance, then the
+/// place. A list has the least of all entries that were offered, in any order.
 pub struct Lists {
-    width: usize,
+    pub width: usize,
     entries: Vec<AtomicU64>,
     limits: Vec<AtomicU32>,
 }
@@ -48,10 +48,6 @@ impl Lists {
 
     pub fn len(&self) -> usize {
         self.limits.len()
-    }
-
-    pub fn width(&self) -> usize {
-        self.width
     }
 
     /// What is farther cannot enter.
@@ -116,8 +112,7 @@ impl Lists {
         chunks.map(take).sum()
     }
 
-    /// Writes who is in the list of a place, nearest first: the first `first`, and those that are no farther but for
-    /// what single precision rounds.
+    /// Writes the first `first` of the list of a place, nearest first, and those at the same distance up to rounding.
     pub fn read(&self, place: usize, first: usize, into: &mut Vec<u32>) {
         let row = self.row(place as u32);
         let d2 = |entry: u64| f32::from_bits((entry >> 32) as u32);

@@ -1,15 +1,15 @@
-//! Approximate neighbours of wide and many data, with a measured share of the true ones among them.
+//! Approximate neighbors of wide and many data, with a measured recall.
 //!
 //! 1. Very wide points are compared along their principal directions (`principal.rs`).
-//! 2. Random projection trees put near points into leaves, whose points all meet (`leaves.rs`).
-//! 3. Neighbours of neighbours meet until few lists change (`descent.rs`), and until fewer do if too few true
-//!    neighbours of some points drawn at random are listed yet: for those all others are looked at (`recall.rs`).
+//! 2. Random projection trees put near points into leaves; all points of a leaf are compared (`leaves.rs`).
+//! 3. Neighbors of neighbors are compared until few lists change, or longer if the recall of a random sample of points
+//!    is too low (`descent.rs`, `recall.rs`).
 //! 4. The nearest of a list are compared again, by all coordinates in double precision.
-//! 5. If that was not enough it is all done again with longer lists and more directions. Other points drawn at random
-//!    then tell what came of it.
+//! 5. If the recall is still too low, all is repeated with longer lists and more directions. Another random sample then
+//!    measures the recall that is reported.
 //!
-//! Lists end as the least of what was ever offered, whatever the threads do, so the result depends on data and seed
-//! alone; kernels of different processors may round distances differently.
+//! Lists end as the least of all that was offered, so the result depends on data and seed alone. Kernels of different
+//! processors may round distances differently.
 //!
 //! Cost: O(n q log n) for the trees, O(n q L) for leaves of L points, less for the rest. Memory: O(n K) for lists of K.
 
@@ -22,50 +22,47 @@ mod reversed;
 mod rows;
 mod tile;
 
-use std::sync::{Mutex, PoisonError};
-
-use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use self::descent::Descent;
 use self::leaves::Leaves;
 use self::lists::Lists;
-use self::rows::{Frame, Rows};
-use super::Found;
+use self::rows::Rows;
 use super::blocked::squared_distance;
-use crate::error::{Error, Result};
+use super::candidates::by_distance;
+use super::{Found, STAGE, Table, inverse};
+use crate::error::{Result, check_range};
 use crate::monitor::Monitor;
+use crate::parallel::vectorized;
 use crate::points::Points;
 
-const STAGE: &str = "neighbors";
-
-/// Points drawn to decide whether lists are long enough, and others to tell the recall.
+/// Numbers of sampled points: the first decides whether lists are long enough, the second measures the recall.
 const ASKED: [usize; 2] = [128, 512];
 
-/// Wider data are compared along principal directions.
-const WIDE: usize = 160;
+/// Above this dimension, points are compared along principal directions.
+pub const MAX_DIRECT_DIM: usize = 160;
 
-/// Directions to begin with.
-const DIRECTIONS: usize = 128;
+/// Number of principal directions in the first attempt.
+pub const PROJECTED_DIM: usize = 128;
 
-/// Times that lists are made longer, at most.
+/// Maximum number of searches, each with longer lists than the one before.
 const ATTEMPTS: usize = 4;
 
-/// Candidates compared again, beyond those wanted, where all coordinates have been compared before.
+/// Candidates beyond `k` that are compared again in double precision, if all coordinates were compared before.
 const SPARE: usize = 2;
 
-/// How far above the target the recall of a sample must be, as a share of what is missed: it is not that of all.
+/// The recall of a sample must exceed the target by this share of 1 - target, because samples vary.
 const SAFETY: f64 = 0.1;
 
-/// Points refined by one thread at a time.
+/// Points that one thread refines at a time.
 const CHUNK: usize = 256;
 
-/// What an approximate search shall reach.
+/// The goal of an approximate search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
-    /// The share of the true neighbours that shall be found.
+    /// Share of the true neighbors to find.
     pub recall: f64,
-    /// Of all that is drawn at random.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
@@ -76,13 +73,10 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Refuses what is no share.
+    /// Fails unless the recall is above 0 and at most 1.
     pub fn check(&self) -> Result<()> {
-        if self.recall > 0.0 && self.recall <= 1.0 {
-            return Ok(());
-        }
-        let needed = "it must be above 0 and at most 1";
-        Err(Error::OutOfRange { name: "recall", value: self.recall, needed })
+        let valid = self.recall > 0.0 && self.recall <= 1.0;
+        check_range("recall", self.recall, valid, "it must be above 0 and at most 1")
     }
 
     /// The shares of entries that may still be new when rounds end: the next if the recall is too low.
@@ -95,7 +89,7 @@ impl Target {
         if self.recall > 0.955 { leaves::TREES } else { leaves::TREES - 1 }
     }
 
-    /// Candidates for each neighbour wanted: measured, so that the first attempt is the last on most data.
+    /// Candidates for each neighbor wanted: measured, so that the first attempt is the last on most data.
     fn width(&self, k: usize) -> usize {
         k + if self.recall > 0.985 {
             16
@@ -112,7 +106,7 @@ pub fn nearest(points: &Points, k: usize, target: &Target, monitor: &dyn Monitor
     target.check()?;
     let n = points.len();
     let [first, second] = recall::sample(n, ASKED, target.seed);
-    let (mut width, mut directions) = (target.width(k), DIRECTIONS);
+    let (mut width, mut directions) = (target.width(k), PROJECTED_DIM);
     let mut attempts = 0;
     loop {
         attempts += 1;
@@ -146,25 +140,22 @@ impl<'a> Search<'a> {
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let seed = target.seed;
-        let mut rows = Rows::Direct { points: *points, frame: Frame::of(points) };
-        if points.dim() > WIDE && directions < points.dim() {
-            rows = Rows::Projected {
-                scale: rows.scale(),
-                values: principal::projected(&rows, directions, seed, monitor)?,
-            };
+        let mut rows = Rows::of(points);
+        if points.dim() > MAX_DIRECT_DIM && directions < points.dim() {
+            let values = principal::projected(&rows, directions, seed, monitor)?;
+            rows = rows.projected(values);
         }
         let lists = Lists::new(points.len(), width);
         let leaves = Leaves::grow(&rows, &lists, target.trees(), seed, monitor)?;
         Ok(Search { points: *points, rows, leaves, lists, k })
     }
 
-    /// Rounds until enough true neighbours of the points asked about are listed; returns whether that is so.
+    /// Rounds until enough true neighbors of the points asked about are listed; returns whether that is so.
     fn descend(&self, target: &Target, asked: &[u32], monitor: &dyn Monitor) -> Result<bool> {
-        let Search { rows, leaves, lists, .. } = self;
-        let mut descent = Descent::of(lists);
+        let mut descent = Descent::of(&self.lists);
         let mut reached = false;
         for enough in target.enough() {
-            descent.go_on(rows, leaves, lists, enough, monitor)?;
+            descent.go_on(self, enough, monitor)?;
             reached = self.recall(asked, monitor)? >= target.recall + SAFETY * (1.0 - target.recall);
             if reached {
                 break;
@@ -176,18 +167,31 @@ impl<'a> Search<'a> {
 
     /// The best of the list of a place, by squared distance, then index.
     fn refine(&self, place: usize, desk: &mut Desk) {
-        let compared = if self.rows.complete() { self.k + SPARE } else { usize::MAX };
+        let compared = if self.rows.complete { self.k + SPARE } else { usize::MAX };
         self.lists.read(place, compared, &mut desk.listed);
         self.points.copy_row(self.leaves.point(place as u32), &mut desk.own);
         desk.best.clear();
         desk.listed.iter().for_each(|&other| self.points.soon(self.leaves.point(other)));
-        Arch::new().dispatch(Compare { search: self, desk });
-        desk.best.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        vectorized(
+            #[inline(always)]
+            || self.compare(desk),
+        );
+        desk.best.sort_unstable_by(by_distance);
         desk.best.truncate(self.k);
     }
 
+    /// Exact squared distances of those listed.
+    #[inline(always)]
+    fn compare(&self, Desk { listed, own, other, best }: &mut Desk) {
+        for &place in listed.iter() {
+            let id = self.leaves.point(place);
+            self.points.copy_row(id, other);
+            best.push((squared_distance(own, other), id as u32));
+        }
+    }
+
     fn recall(&self, asked: &[u32], monitor: &dyn Monitor) -> Result<f64> {
-        let places = self.places();
+        let places = inverse(&self.leaves.order);
         let found = asked.par_iter().map_init(
             || Desk::new(self.points.dim()),
             |desk, &i| {
@@ -199,57 +203,22 @@ impl<'a> Search<'a> {
         recall::recall(&self.points, &self.rows, asked, &found, monitor)
     }
 
-    fn places(&self) -> Vec<u32> {
-        let mut places = vec![0; self.points.len()];
-        self.leaves.order().iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
-        places
-    }
-
     /// The best of every list. Places are in an order in which near points are near in memory.
     fn found(mut self, monitor: &dyn Monitor) -> Result<Found> {
-        self.leaves.close();
-        let (n, k) = (self.points.len(), self.k);
-        let (mut indices, mut distances) = (vec![0; n * k], vec![0.0; n * k]);
-        let chunks = indices.chunks_mut(CHUNK * k).zip(distances.chunks_mut(CHUNK * k));
-        let shelves: Vec<Mutex<(&mut [u32], &mut [f64])>> = chunks.map(Mutex::new).collect();
-        self.leaves.order().par_chunks(CHUNK).enumerate().try_for_each_init(
+        self.leaves.leaves = Vec::new(); // not needed any more
+        let table = Table::new(self.points.len(), self.k)?;
+        self.leaves.order.par_chunks(CHUNK).enumerate().try_for_each_init(
             || Desk::new(self.points.dim()),
             |desk, (chunk, points)| {
                 monitor.check()?;
-                for (o, &i) in points.iter().enumerate() {
-                    self.refine(chunk * CHUNK + o, desk);
-                    let i = i as usize;
-                    let mut shelf = shelves[i / CHUNK].lock().unwrap_or_else(PoisonError::into_inner);
-                    for (s, &(d2, id)) in desk.best.iter().enumerate() {
-                        let at = i % CHUNK * k + s;
-                        (shelf.0[at], shelf.1[at]) = (id, d2.sqrt());
-                    }
+                for (place, &i) in (chunk * CHUNK..).zip(points) {
+                    self.refine(place, desk);
+                    table.write(i, desk.best.iter().copied());
                 }
                 Ok(())
             },
         )?;
-        drop(shelves);
-        Ok(Found { k, indices, distances })
-    }
-}
-
-/// Exact squared distances of those listed.
-struct Compare<'a, 'b> {
-    search: &'a Search<'b>,
-    desk: &'a mut Desk,
-}
-
-impl NullaryFnOnce for Compare<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Compare { search: Search { points, leaves, .. }, desk: Desk { listed, own, other, best } } = self;
-        for &place in listed.iter() {
-            let id = leaves.point(place);
-            points.copy_row(id, other);
-            best.push((squared_distance(own, other), id as u32));
-        }
+        Ok(table.found())
     }
 }
 

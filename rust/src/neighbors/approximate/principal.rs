@@ -5,13 +5,13 @@
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis};
-use pulp::Arch;
 use rayon::prelude::*;
 
 use super::rows::Rows;
 use crate::error::Result;
 use crate::linalg::{dot, symmetric_eigen};
 use crate::monitor::Monitor;
+use crate::parallel::vectorized;
 use crate::rng::{normal, stream};
 
 /// Points sampled.
@@ -28,7 +28,7 @@ const BLOCK: usize = 256;
 /// All points along their `p` principal directions, which are orthonormal: no two are farther apart than they were.
 pub fn projected(rows: &Rows, p: usize, seed: u64, monitor: &dyn Monitor) -> Result<Array2<f32>> {
     let directions = directions(rows, p, seed, monitor)?;
-    let mut projected = Array2::zeros((rows.len(), p));
+    let mut projected = Array2::zeros((rows.len, p));
     let blocks: Vec<_> = projected.axis_chunks_iter_mut(Axis(0), BLOCK).enumerate().collect();
     blocks.into_par_iter().try_for_each(|(b, mut to)| {
         monitor.check()?;
@@ -40,7 +40,7 @@ pub fn projected(rows: &Rows, p: usize, seed: u64, monitor: &dyn Monitor) -> Res
 }
 
 fn gathered(rows: &Rows, points: impl ExactSizeIterator<Item = usize>) -> Array2<f32> {
-    let mut block = Array2::zeros((points.len(), rows.dim()));
+    let mut block = Array2::zeros((points.len(), rows.dim));
     for (mut row, point) in block.rows_mut().into_iter().zip(points) {
         if let Some(row) = row.as_slice_mut() {
             rows.read(point, row);
@@ -51,7 +51,7 @@ fn gathered(rows: &Rows, points: impl ExactSizeIterator<Item = usize>) -> Array2
 
 /// Orthonormal columns, the foremost first.
 fn directions(rows: &Rows, p: usize, seed: u64, monitor: &dyn Monitor) -> Result<Array2<f32>> {
-    let (n, q) = (rows.len(), rows.dim());
+    let (n, q) = (rows.len, rows.dim);
     let taken = n.min(SAMPLE);
     let mut sample = gathered(rows, (0..taken).map(|t| t * n / taken));
     let mean = sample.sum_axis(Axis(0)) / taken as f32;
@@ -92,7 +92,7 @@ fn orthonormal(columns: &Array2<f32>, monitor: &dyn Monitor) -> Result<Array2<f3
         monitor.check()?;
         let mut own: Vec<f64> = column.iter().map(|&v| f64::from(v)).collect();
         let before = dot(&own, &own).sqrt();
-        Arch::new().dispatch(
+        vectorized(
             #[inline(always)]
             || {
                 for other in done.iter().chain(&done) {

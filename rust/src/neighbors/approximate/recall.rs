@@ -1,9 +1,8 @@
-//! Which share of the true neighbours has been found: exact distances for a random sample of points.
+//! The share of the true neighbors that were found, measured on a random sample of points.
 //!
-//! The k-th distance found for a point bounds its true neighbours, and what is compared (all coordinates, or those
-//! along some orthonormal directions) is never farther apart than the points are: so few exact distances are needed.
-//! A neighbour found counts if it is no farther than the true k-th; which of several equally far is listed does not
-//! matter.
+//! The k-th distance found for a point bounds its true neighbors, and distances along orthonormal directions are never
+//! longer than those of the points: so few exact distances are needed. A neighbor counts if it is no farther than the
+//! true k-th.
 //!
 //! Cost: O(m n p) for m points sampled and p coordinates compared.
 
@@ -47,8 +46,7 @@ pub fn sample(n: usize, sizes: [usize; 2], seed: u64) -> [Vec<u32>; 2] {
     [points, second]
 }
 
-/// The share of the `k` nearest others of the points `asked` that are among those found: `found` has the squared
-/// distances found, nearest first.
+/// The share of the nearest others of the points `asked` among those found, given their squared distances in order.
 pub fn recall(
     points: &Points,
     rows: &Rows,
@@ -67,8 +65,7 @@ pub fn recall(
     Ok(right as f64 / all.max(1) as f64)
 }
 
-/// How many of those found are no farther than the last true neighbour, where `near` has all squared distances up to
-/// the last found, and may be more.
+/// How many of those found are no farther than the last true neighbor; `near` has all squared distances up to the last.
 fn right_ones(found: &[f64], mut near: Vec<f64>) -> usize {
     let k = found.len();
     if near.len() < k {
@@ -87,7 +84,7 @@ fn within(
     monitor: &dyn Monitor,
 ) -> Result<Vec<Vec<f64>>> {
     let limit = |(&i, found): (&u32, &Vec<f64>)| {
-        let last = found.last().map_or(0.0, |d2| d2.sqrt()) * rows.scale();
+        let last = found.last().map_or(0.0, |d2| d2.sqrt()) * rows.scale;
         let reach = last * (1.0 + SHARE) + ROUNDING * rows.norm(i as usize);
         // nobody is nearer than no distance at all
         if last > 0.0 { (reach * reach) as f32 } else { f32::NEG_INFINITY }

@@ -18,52 +18,47 @@ const TELLING: usize = 32;
 const LINE: usize = 16;
 
 /// What is compared in place of the points.
-pub enum Rows<'a> {
-    /// The points themselves, centred and scaled as they are read.
+pub struct Rows<'a> {
+    source: Source<'a>,
+    /// How many points.
+    pub len: usize,
+    /// How many coordinates are compared.
+    pub dim: usize,
+    /// How many of the foremost coordinates distinguish near points from far ones.
+    pub telling: usize,
+    /// The length here of a length of 1 in the points.
+    pub scale: f64,
+    /// Whether all coordinates are compared.
+    pub complete: bool,
+}
+
+enum Source<'a> {
+    /// The points themselves, centered and scaled as they are read.
     Direct { points: Points<'a>, frame: Frame },
-    /// Their coordinates along some directions, with the unit in which they are.
-    Projected { values: Array2<f32>, scale: f64 },
+    /// Their coordinates along some directions.
+    Projected(Array2<f32>),
 }
 
-/// Where single precision resolves most: a typical point is the origin, and a typical spread the unit, rounded to a
-/// power of two.
-pub struct Frame {
-    wide: Units<f64>,
+/// The origin is a typical point, and the unit a typical spread, rounded to a power of two.
+struct Frame {
+    center: Vec<f64>,
     /// For points in single precision: differences from a center that is so, too, lose nothing more.
-    narrow: Units<f32>,
+    narrow_center: Vec<f32>,
+    scale: f64,
 }
 
-/// An origin and a unit.
-struct Units<T> {
-    center: Vec<T>,
-    scale: T,
-}
-
-impl Units<f64> {
-    #[inline(always)]
-    fn enter(&self, row: ArrayView1<f64>, out: &mut [f32]) {
-        let entry = |v: f64, c: f64| ((v - c) * self.scale).clamp(-FAR, FAR) as f32;
-        match row.to_slice() {
-            Some(row) => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
-            None => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
-        }
-    }
-}
-
-impl Units<f32> {
-    #[inline(always)]
-    fn enter(&self, row: ArrayView1<f32>, out: &mut [f32]) {
-        let entry = |v: f32, c: f32| ((v - c) * self.scale).clamp(-FAR as f32, FAR as f32);
-        match row.to_slice() {
-            Some(row) => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
-            None => out.iter_mut().zip(row).zip(&self.center).for_each(|((o, &v), &c)| *o = entry(v, c)),
-        }
+/// Writes `entry(coordinate, center)` for each coordinate.
+#[inline(always)]
+fn enter<T: Copy>(row: ArrayView1<T>, center: &[T], out: &mut [f32], entry: impl Fn(T, T) -> f32) {
+    match row.to_slice() {
+        Some(row) => out.iter_mut().zip(row).zip(center).for_each(|((o, &v), &c)| *o = entry(v, c)),
+        None => out.iter_mut().zip(row).zip(center).for_each(|((o, &v), &c)| *o = entry(v, c)),
     }
 }
 
 impl Frame {
     /// From medians over points spread evenly among all: a few far ones do not matter.
-    pub fn of(points: &Points) -> Self {
+    fn of(points: &Points) -> Self {
         let (n, q) = (points.len(), points.dim());
         let taken = n.min(TYPICAL);
         let mut sample = Array2::zeros((taken, q));
@@ -85,52 +80,30 @@ impl Frame {
         // a power of two that the numbers' own precision holds
         let most = if matches!(points.values(), Values::F32(_)) { 120.0 } else { 500.0 };
         let scale = if spread > 0.0 { (-spread.log2().ceil()).clamp(-most, most).exp2() } else { 1.0 };
-        let narrow = center.iter().map(|&c| c as f32).collect();
-        Frame { wide: Units { center, scale }, narrow: Units { center: narrow, scale: scale as f32 } }
+        let narrow_center = center.iter().map(|&c| c as f32).collect();
+        Frame { center, narrow_center, scale }
     }
 }
 
-impl Rows<'_> {
-    /// How many coordinates are compared.
-    pub fn dim(&self) -> usize {
-        match self {
-            Rows::Direct { points, .. } => points.dim(),
-            Rows::Projected { values, .. } => values.ncols(),
-        }
+impl<'a> Rows<'a> {
+    /// The points themselves.
+    pub fn of(points: &Points<'a>) -> Self {
+        let frame = Frame::of(points);
+        let (len, dim, scale) = (points.len(), points.dim(), frame.scale);
+        let source = Source::Direct { points: *points, frame };
+        Rows { source, len, dim, telling: dim, scale, complete: true }
     }
 
-    /// How many of the foremost coordinates tell near points from far ones.
-    pub fn telling(&self) -> usize {
-        match self {
-            Rows::Direct { points, .. } => points.dim(),
-            Rows::Projected { values, .. } => values.ncols().min(TELLING),
-        }
-    }
-
-    /// How many points.
-    pub fn len(&self) -> usize {
-        match self {
-            Rows::Direct { points, .. } => points.len(),
-            Rows::Projected { values, .. } => values.nrows(),
-        }
-    }
-
-    /// A length of 1 in the points is one of this here.
-    pub fn scale(&self) -> f64 {
-        match self {
-            Rows::Direct { frame, .. } => frame.wide.scale,
-            Rows::Projected { scale, .. } => *scale,
-        }
-    }
-
-    /// Whether these are all coordinates.
-    pub fn complete(&self) -> bool {
-        matches!(self, Rows::Direct { .. })
+    /// Coordinates along some directions, in place of the points.
+    pub fn projected(self, values: Array2<f32>) -> Self {
+        let dim = values.ncols();
+        let source = Source::Projected(values);
+        Rows { source, dim, telling: dim.min(TELLING), complete: false, ..self }
     }
 
     /// The length of row `i`.
     pub fn norm(&self, i: usize) -> f64 {
-        let mut row = vec![0.0; self.dim()];
+        let mut row = vec![0.0; self.dim];
         self.read(i, &mut row);
         row.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt()
     }
@@ -138,9 +111,9 @@ impl Rows<'_> {
     /// Row `i` will be read soon: a hint to memory.
     #[inline(always)]
     pub fn soon(&self, i: usize) {
-        match self {
-            Rows::Direct { points, .. } => points.soon(i),
-            Rows::Projected { values, .. } => {
+        match &self.source {
+            Source::Direct { points, .. } => points.soon(i),
+            Source::Projected(values) => {
                 if let Some(row) = values.row(i).to_slice() {
                     row.iter().step_by(LINE).for_each(|v| prefetch_read_data::<_, 0>(v));
                 }
@@ -151,12 +124,17 @@ impl Rows<'_> {
     /// Writes the foremost coordinates of point `i`, as many as there is room for.
     #[inline(always)]
     pub fn read(&self, i: usize, out: &mut [f32]) {
-        match self {
-            Rows::Direct { points, frame } => match points.values() {
-                Values::F32(view) => frame.narrow.enter(view.row(i), out),
-                Values::F64(view) => frame.wide.enter(view.row(i), out),
+        match &self.source {
+            Source::Direct { points, frame: Frame { center, narrow_center, scale } } => match points.values()
+            {
+                Values::F32(view) => enter(view.row(i), narrow_center, out, |v, c| {
+                    ((v - c) * *scale as f32).clamp(-FAR as f32, FAR as f32)
+                }),
+                Values::F64(view) => {
+                    enter(view.row(i), center, out, |v, c| ((v - c) * scale).clamp(-FAR, FAR) as f32)
+                }
             },
-            Rows::Projected { values, .. } => {
+            Source::Projected(values) => {
                 if let Some(row) = values.row(i).to_slice() {
                     out.iter_mut().zip(row).for_each(|(to, &v)| *to = v);
                 }

@@ -2,7 +2,7 @@
 //!
 //! Differences are squared and summed in one order, so a distance has the same bits wherever two points meet.
 
-use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 use super::rows::Rows;
 
@@ -30,41 +30,23 @@ pub struct Tile {
 impl Tile {
     /// Takes points and the limit of each.
     pub fn load(&mut self, rows: &Rows, members: impl ExactSizeIterator<Item = (usize, f32)>) {
-        let (dim, len) = (rows.dim(), members.len());
+        let (dim, len) = (rows.dim, members.len());
         let room = len.next_multiple_of(LANES);
         (self.dim, self.len) = (dim, len);
         self.values.resize(room * dim, 0.0);
         self.limits.clear();
         self.limits.resize(room, f32::NEG_INFINITY);
         self.row.resize(dim, 0.0);
-        Arch::new().dispatch(Load { tile: self, rows, members });
+        Arch::new().dispatch(
+            #[inline(always)]
+            || self.fill(rows, members),
+        );
     }
 
     /// Calls `meet(i, j, squared distance, limits)` for each of the first `first` points and each after it that is
     /// within the limit of either, or was when its row was begun.
     pub fn join(&mut self, first: usize, meet: impl FnMut(usize, usize, f32, &mut [f32])) {
         Arch::new().dispatch(Join { tile: self, first, meet });
-    }
-}
-
-struct Load<'a, 'b, M> {
-    tile: &'a mut Tile,
-    rows: &'a Rows<'b>,
-    members: M,
-}
-
-impl<M: Iterator<Item = (usize, f32)>> NullaryFnOnce for Load<'_, '_, M> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Load { tile: Tile { dim, values, limits, row, .. }, rows, members } = self;
-        for (at, (point, limit)) in members.enumerate() {
-            rows.read(point, row);
-            let group = &mut values[at / LANES * LANES * *dim..][..LANES * *dim];
-            group.chunks_exact_mut(LANES).zip(&*row).for_each(|(lanes, &v)| lanes[at % LANES] = v);
-            limits[at] = limit;
-        }
     }
 }
 
@@ -100,6 +82,17 @@ impl<F: FnMut(usize, usize, f32, &mut [f32])> WithSimd for Join<'_, F> {
 }
 
 impl Tile {
+    #[inline(always)]
+    fn fill(&mut self, rows: &Rows, members: impl Iterator<Item = (usize, f32)>) {
+        let Tile { dim, values, limits, row, .. } = self;
+        for (at, (point, limit)) in members.enumerate() {
+            rows.read(point, row);
+            let group = &mut values[at / LANES * LANES * *dim..][..LANES * *dim];
+            group.chunks_exact_mut(LANES).zip(&*row).for_each(|(lanes, &v)| lanes[at % LANES] = v);
+            limits[at] = limit;
+        }
+    }
+
     /// Keeps the points of a group that are within a limit of point `i` and come after it.
     #[inline(always)]
     fn note<S: Simd>(&mut self, simd: S, i: usize, group: usize, d2: &[f32; LANES]) {

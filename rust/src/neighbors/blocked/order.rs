@@ -12,8 +12,7 @@ use crate::points::Points;
 /// Points that are around each other, at most: within a block, too, near ones follow each other.
 const AROUND: usize = 64;
 
-/// All points in an order in which near ones share blocks: halves along the line between two points far apart, again
-/// and again.
+/// All points, halved recursively along the line between two points far apart.
 pub fn arranged(points: &Points, monitor: &dyn Monitor) -> Result<Vec<u32>> {
     let mut order: Vec<u32> = (0..points.len() as u32).collect();
     arrange(points, &mut order, monitor)?;

@@ -1,14 +1,14 @@
 //! Products of all points of two blocks, in single precision.
 //!
-//! Points lie sixteen side by side, dimension after dimension, so that a few of one block, each in all lanes of a vector,
-//! meet two vectors of the other: as many sums as fit into registers. Dimensions are taken in parts that fit the
-//! second-level cache.
+//! Points lie sixteen side by side, dimension after dimension. A few points of one block, each in all lanes of a
+//! vector, are multiplied by two vectors of the other. Dimensions are taken in parts that fit the second-level cache.
 //!
 //! Cost: m n q multiplications for blocks of m and n points.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Frame;
+use crate::parallel::vectorized;
 use crate::points::Points;
 
 /// Points side by side.
@@ -43,9 +43,16 @@ impl Packed {
         for (ids, group) in ids.chunks(LANES).zip(self.values.chunks_exact_mut(LANES * q)) {
             for (&id, out) in ids.iter().zip(side.chunks_exact_mut(q)) {
                 points.copy_row(id as usize, &mut row);
-                self.norms.push(Arch::new().dispatch(|| convert(frame, &row, out)));
+                let norm = vectorized(
+                    #[inline(always)]
+                    || convert(frame, &row, out),
+                );
+                self.norms.push(norm);
             }
-            Arch::new().dispatch(|| transpose(&side, group, q));
+            vectorized(
+                #[inline(always)]
+                || transpose(&side, group, q),
+            );
         }
     }
 

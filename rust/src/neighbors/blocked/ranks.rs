@@ -1,19 +1,17 @@
 //! Ranks in wide data: tiles of single-precision products, counted below given distances.
 //!
-//! A threshold has a band, by the bound of rounding: what is computed to be below it is nearer, what is computed to
-//! be above it is not, and what falls into it is decided by the exact distance and the index. Each pair of blocks
-//! serves both sides. Points are put in an order in which near ones share blocks, so that blocks far apart need not be
-//! multiplied at all, and of the others only the thresholds within reach are compared.
+//! By the bound of rounding, a threshold has a band: distances computed below it are nearer, those above are not, and
+//! those in it are decided by the exact distance and the index. Each pair of blocks serves both sides. Near points
+//! share blocks, so that distant blocks need not be multiplied, and only thresholds within reach are compared.
 //!
 //! Cost: about n^2 q / 2 multiplications and 4 n^2 k compares, both in vectors; with more than [`FEW`] thresholds a
 //! binary search for each distance instead of compares. Memory: O(n k) and two blocks for each thread.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, Axis, Slice};
-use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::order::{Ball, arranged};
@@ -21,6 +19,7 @@ use super::{BLOCK, Block, Frame, Precision, squared_distance};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::neighbors::ranks::{Asked, STAGE, Thresholds, rank};
+use crate::parallel::{Progress, vectorized};
 use crate::points::Points;
 
 /// Up to this many thresholds, each is compared with each distance.
@@ -35,24 +34,22 @@ const STRIDE: usize = BLOCK + LANES;
 /// Thresholds compared with a strip of distances in one pass.
 const TOGETHER: usize = 4;
 
-/// The rank of each point listed about its centre.
+/// The rank of each point listed about its center.
 pub fn ranks(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u32>> {
     let frame = Frame::of(&points.reborrow(), None, monitor)?;
     let order = arranged(points, monitor)?;
     let own = asked.centers.is_none();
     let places: Vec<u32> = if own { order.clone() } else { (0..asked.len() as u32).collect() };
-    let shelves = places
-        .par_chunks(BLOCK)
-        .map(|places| {
-            monitor.check()?;
-            Ok(Shelf::new(&frame, asked, places))
-        })
-        .collect::<Result<Vec<Shelf>>>()?;
+    let shelf = |places: &[u32]| {
+        monitor.check()?;
+        Ok(Shelf::new(&frame, asked, places))
+    };
+    let shelves: Vec<Shelf> = places.par_chunks(BLOCK).map(shelf).collect::<Result<_>>()?;
     let balls: Vec<Ball> = order.par_chunks(BLOCK).map(|ids| Ball::of(&frame, ids)).collect();
     let first = |a: usize| if own { a } else { 0 };
     let pairs: Vec<(usize, usize)> =
         (0..shelves.len()).flat_map(|a| (first(a)..balls.len()).map(move |b| (a, b))).collect();
-    let done = AtomicUsize::new(0);
+    let progress = Progress::new(STAGE, pairs.len(), monitor);
     pairs.par_iter().try_for_each_init(Tile::default, |tile, &(a, b)| {
         monitor.check()?;
         let (left, right) = (&shelves[a], (own && a != b).then(|| &shelves[b]));
@@ -61,8 +58,7 @@ pub fn ranks(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Ve
             tile.multiply(&frame, left, &order[b * BLOCK..((b + 1) * BLOCK).min(order.len())]);
             tile.count(&frame, left, right);
         }
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        monitor.progress(STAGE, done, pairs.len());
+        progress.add(1);
         Ok(())
     })?;
     let mut ranks = vec![0; asked.listed.len()];
@@ -73,20 +69,20 @@ pub fn ranks(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Ve
     Ok(ranks)
 }
 
-/// The thresholds of the centres of a block, and what was counted below them.
+/// The thresholds of the centers of a block, and what was counted below them.
 struct Shelf {
     k: usize,
     block: Block<f32>,
-    /// Where each centre stands among those asked for.
+    /// Where each center stands among those asked for.
     places: Vec<u32>,
     ball: Ball,
     /// Beyond this distance in the frame no point counts.
     reach: f64,
     /// Below `low` a computed distance is below the threshold, from `high` on it is not. Threshold after threshold,
-    /// nearest first; a lane for each centre.
+    /// nearest first; a lane for each center.
     low: Vec<f32>,
     high: Vec<f32>,
-    /// Centre after centre.
+    /// Center after center.
     thresholds: Vec<(f64, u32, u32)>,
     below: Mutex<Vec<u32>>,
 }
@@ -101,7 +97,7 @@ impl Shelf {
         let mut thresholds = Vec::with_capacity(places.len() * k);
         let (mut own, mut reach) = (Thresholds::default(), 0.0f64);
         for (i, &place) in places.iter().enumerate() {
-            own.load(&frame.points, block.ids[i], asked.of(place as usize));
+            own.load(&frame.points, block.ids[i], asked.of(place as usize).iter().copied());
             let mut last = (f32::NEG_INFINITY, f32::NEG_INFINITY);
             for (s, &(d2, ..)) in own.sorted.iter().enumerate() {
                 let band = band(frame, d2, block.norms[i].into());
@@ -131,11 +127,10 @@ impl Shelf {
     }
 }
 
-/// Between these a computed distance may belong to either side of the squared distance `d2` to a point of squared norm
-/// `norm`.
+/// The band of the squared distance `d2` to a point of squared norm `norm`.
 ///
-/// A point at distance r has a norm of at most `norm.sqrt()` + r, so its error has a bound that grows with r, slower
-/// than r^2 does where the lower end is positive; below that nothing is sure to be nearer.
+/// A point at distance r has a norm of at most `norm.sqrt()` + r, so the bound of its error grows with r, slower than
+/// r^2 where the lower end is positive.
 fn band(frame: &Frame, d2: f64, norm: f64) -> (f32, f32) {
     let scaled = frame.scaled(d2);
     let reach = norm.sqrt() * (1.0 + 1e-6) + scaled.sqrt();
@@ -153,10 +148,11 @@ struct Doubt {
 }
 
 /// Squared distances between the points of two blocks, and what is counted in them.
+#[derive(Default)]
 struct Tile {
     right: Block<f32>,
     distances: Array2<f32>,
-    /// Centre and threshold.
+    /// Center and threshold.
     suspects: Vec<(u32, u32)>,
     counted: Vec<u32>,
     strip: Vec<f32>,
@@ -167,36 +163,22 @@ struct Tile {
     other: Vec<f64>,
 }
 
-impl Default for Tile {
-    fn default() -> Self {
-        Tile {
-            right: Block { ids: Vec::new(), values: Array2::default((0, 0)), norms: Vec::new() },
-            distances: Array2::zeros((BLOCK, STRIDE)),
-            suspects: Vec::new(),
-            counted: Vec::new(),
-            strip: vec![0.0; BLOCK],
-            low: Vec::new(),
-            high: Vec::new(),
-            doubts: Vec::new(),
-            own: Vec::new(),
-            other: Vec::new(),
-        }
-    }
-}
-
 impl Tile {
     fn multiply(&mut self, frame: &Frame, left: &Shelf, ids: &[u32]) {
+        if self.strip.is_empty() {
+            (self.distances, self.strip) = (Array2::zeros((BLOCK, STRIDE)), vec![0.0; BLOCK]);
+        }
         self.right = frame.block(&frame.points, ids.to_vec());
         let (rows, columns) = (left.block.ids.len(), ids.len());
         let mut products = self.distances.view_mut();
         products.slice_axis_inplace(Axis(0), Slice::from(..rows));
         products.slice_axis_inplace(Axis(1), Slice::from(..columns));
         general_mat_mul(-2.0, &left.block.values, &self.right.values.t(), 0.0, &mut products);
-        Arch::new().dispatch(Complete {
-            flat: self.distances.as_slice_mut().unwrap_or_default(),
-            rows: &left.block.norms,
-            columns: &self.right.norms,
-        });
+        let flat = self.distances.as_slice_mut().unwrap_or_default();
+        vectorized(
+            #[inline(always)]
+            || complete(flat, &left.block.norms, &self.right.norms),
+        );
     }
 
     fn count(&mut self, frame: &Frame, left: &Shelf, right: Option<&Shelf>) {
@@ -207,7 +189,7 @@ impl Tile {
         }
     }
 
-    /// Counts the distances to `others` for each centre of `shelf`, a row or a column of the tile each.
+    /// Counts the distances to `others` for each center of `shelf`, a row or a column of the tile each.
     fn count_side(&mut self, frame: &Frame, shelf: &Shelf, others: &[u32], across: bool) {
         let centers = shelf.block.ids.len();
         self.counted.clear();
@@ -217,7 +199,11 @@ impl Tile {
             let suspects = &mut self.suspects;
             suspects.clear();
             let (counted, len) = (&mut self.counted[..], others.len());
-            Arch::new().dispatch(Compare { flat, shelf, len, across, counted, suspects });
+            let mut compare = Compare { flat, shelf, len, counted, suspects };
+            vectorized(
+                #[inline(always)]
+                || compare.all(across),
+            );
             self.search_suspects(frame, shelf, others, across);
         } else {
             for i in 0..centers {
@@ -288,7 +274,7 @@ impl Tile {
         }
     }
 
-    /// Decides by exact distances what is in doubt for centre `i`.
+    /// Decides by exact distances what is in doubt for center `i`.
     fn decide(&mut self, frame: &Frame, shelf: &Shelf, i: usize, others: &[u32]) {
         if self.doubts.is_empty() {
             return;
@@ -310,24 +296,14 @@ impl Tile {
 }
 
 /// Makes squared distances of products.
-struct Complete<'a> {
-    flat: &'a mut [f32],
-    rows: &'a [f32],
-    columns: &'a [f32],
-}
-
-impl WithSimd for Complete<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (row, &norm) in self.flat.chunks_exact_mut(STRIDE).zip(self.rows) {
-            let (row, beyond) = row.split_at_mut(self.columns.len());
-            for (v, &other) in row.iter_mut().zip(self.columns) {
-                *v += norm + other;
-            }
-            beyond.fill(f32::INFINITY);
+#[inline(always)]
+fn complete(flat: &mut [f32], rows: &[f32], columns: &[f32]) {
+    for (row, &norm) in flat.chunks_exact_mut(STRIDE).zip(rows) {
+        let (row, beyond) = row.split_at_mut(columns.len());
+        for (v, &other) in row.iter_mut().zip(columns) {
+            *v += norm + other;
         }
+        beyond.fill(f32::INFINITY);
     }
 }
 
@@ -335,22 +311,20 @@ impl WithSimd for Complete<'_> {
 struct Compare<'a> {
     flat: &'a [f32],
     shelf: &'a Shelf,
-    /// How many distances for each centre.
+    /// How many distances for each center.
     len: usize,
-    across: bool,
     counted: &'a mut [u32],
     suspects: &'a mut Vec<(u32, u32)>,
 }
 
 type Vector<T> = [T; LANES];
 
-impl WithSimd for Compare<'_> {
-    type Output = ();
-
+impl Compare<'_> {
+    /// Centers are rows, or columns if `across`.
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, _: S) {
+    fn all(&mut self, across: bool) {
         let centers = self.shelf.block.ids.len();
-        if self.across {
+        if across {
             for first in (0..centers).step_by(LANES) {
                 self.columns(first);
             }
@@ -360,18 +334,16 @@ impl WithSimd for Compare<'_> {
             }
         }
     }
-}
 
-impl Compare<'_> {
-    /// Centre `i`, whose distances are a row.
+    /// Center `i`, whose distances are a row.
     #[inline(always)]
     fn row(&mut self, i: usize) {
         let (k, strip) = (self.shelf.k, &self.flat[i * STRIDE..][..self.len.next_multiple_of(LANES)]);
         let (least, most) = extremes(strip, LANES);
         let least = least.into_iter().fold(f32::INFINITY, f32::min);
         let most = most.into_iter().fold(f32::NEG_INFINITY, f32::max);
-        let (low, high) =
-            (|s: usize| self.shelf.low[s * BLOCK + i], |s: usize| self.shelf.high[s * BLOCK + i]);
+        let shelf = self.shelf;
+        let (low, high) = (|s: usize| shelf.low[s * BLOCK + i], |s: usize| shelf.high[s * BLOCK + i]);
         let (mut from, mut to) = (0, k);
         while from < k && high(from) <= least {
             from += 1;
@@ -382,23 +354,17 @@ impl Compare<'_> {
         for s in to..k {
             self.counted[s * BLOCK + i] += self.len as u32;
         }
-        for first in (from..to).step_by(TOGETHER) {
-            let mut bands = ([[0.0; LANES]; TOGETHER], [[0.0; LANES]; TOGETHER]);
-            for g in 0..TOGETHER {
-                let s = (first + g).min(to - 1);
-                (bands.0[g], bands.1[g]) = ([low(s); LANES], [high(s); LANES]);
+        let (counted, suspects) = (&mut self.counted, &mut self.suspects);
+        let bands = |s: usize| ([low(s); LANES], [high(s); LANES]);
+        compare_each(strip, LANES, from..to, bands, |s, below, within| {
+            counted[s * BLOCK + i] += below.iter().sum::<u32>();
+            if within.iter().sum::<u32>() > 0 {
+                suspects.push((i as u32, s as u32));
             }
-            let (below, within) = compare(strip, LANES, &bands.0, &bands.1);
-            for s in first..to.min(first + TOGETHER) {
-                self.counted[s * BLOCK + i] += below[s - first].iter().sum::<u32>();
-                if within[s - first].iter().sum::<u32>() > 0 {
-                    self.suspects.push((i as u32, s as u32));
-                }
-            }
-        }
+        });
     }
 
-    /// Centres from `first` on, a column each.
+    /// Centers from `first` on, a column each.
     #[inline(always)]
     fn columns(&mut self, first: usize) {
         let (k, centers) = (self.shelf.k, LANES.min(self.shelf.block.ids.len() - first));
@@ -420,22 +386,16 @@ impl Compare<'_> {
             self.counted[s * BLOCK + first..][..centers].iter_mut().for_each(|c| *c += self.len as u32);
         }
         let begin = self.suspects.len();
-        for g in (from..to).step_by(TOGETHER) {
-            let mut bands = ([[0.0; LANES]; TOGETHER], [[0.0; LANES]; TOGETHER]);
-            for o in 0..TOGETHER {
-                let s = (g + o).min(to - 1);
-                (bands.0[o], bands.1[o]) = (at(&self.shelf.low, s), at(&self.shelf.high, s));
-            }
-            let (below, within) = compare(strip, STRIDE, &bands.0, &bands.1);
-            for s in g..to.min(g + TOGETHER) {
-                for l in 0..centers {
-                    self.counted[s * BLOCK + first + l] += below[s - g][l];
-                    if within[s - g][l] > 0 {
-                        self.suspects.push(((first + l) as u32, s as u32));
-                    }
+        let (shelf, counted, suspects) = (self.shelf, &mut self.counted, &mut self.suspects);
+        let bands = |s: usize| (at(&shelf.low, s), at(&shelf.high, s));
+        compare_each(strip, STRIDE, from..to, bands, |s, below, within| {
+            for l in 0..centers {
+                counted[s * BLOCK + first + l] += below[l];
+                if within[l] > 0 {
+                    suspects.push(((first + l) as u32, s as u32));
                 }
             }
-        }
+        });
         self.suspects[begin..].sort_unstable();
     }
 }
@@ -462,6 +422,28 @@ fn any_less(a: &Vector<f32>, b: &Vector<f32>) -> bool {
 #[inline(always)]
 fn any_reaches(a: &Vector<f32>, b: &Vector<f32>) -> bool {
     (0..LANES).fold(false, |any, l| any | (a[l] >= b[l]))
+}
+
+/// Compares vectors `step` apart with the bands of some thresholds, and calls `f(threshold, below, within)`.
+#[inline(always)]
+fn compare_each(
+    strip: &[f32],
+    step: usize,
+    thresholds: Range<usize>,
+    bands: impl Fn(usize) -> (Vector<f32>, Vector<f32>),
+    mut f: impl FnMut(usize, &Vector<u32>, &Vector<u32>),
+) {
+    let end = thresholds.end;
+    for first in thresholds.step_by(TOGETHER) {
+        let (mut low, mut high) = ([[0.0; LANES]; TOGETHER], [[0.0; LANES]; TOGETHER]);
+        for g in 0..TOGETHER {
+            (low[g], high[g]) = bands((first + g).min(end - 1));
+        }
+        let (below, within) = compare(strip, step, &low, &high);
+        for s in first..end.min(first + TOGETHER) {
+            f(s, &below[s - first], &within[s - first]);
+        }
+    }
 }
 
 /// In each lane of vectors `step` apart, how many are below each band, and how many within.

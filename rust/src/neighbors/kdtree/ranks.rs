@@ -1,36 +1,32 @@
 //! Ranks in narrow data: points counted below given distances, whole boxes at once.
 //!
-//! A box whose gap to the centre is beyond a distance holds nothing below it; one whose farthest corner is below it
-//! counts with all of its points. Rounding is monotone and terms are added in the order in which distances add them,
-//! so neither is ever wrong, and only leaves that a sphere cuts are looked at. One walk serves all distances of a centre.
+//! A box whose gap to the center is beyond a distance holds nothing below it; one whose farthest corner is below it
+//! counts with all of its points. Rounding is monotone, so both are exact, and only leaves that a sphere cuts are
+//! scanned. One walk serves all distances of a center.
 //!
 //! Cost: for each distance about as many leaves as its sphere cuts, O(m^(1 - 1/q)) for rank m.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{KdTree, LEAF, Node, Progress, squared_distances};
+use super::tree::{KdTree, Node, squared_distances};
+use super::{LEAF, REPORTED};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::neighbors::ranks::{Asked, STAGE, Thresholds, filled, places, rank};
-use crate::points::{Coordinate, Points, Values};
+use crate::neighbors::ranks::{Asked, STAGE, Thresholds, rank};
+use crate::neighbors::zeros;
+use crate::parallel::{Progress, vectorized};
+use crate::points::{Coordinate, Points, with_view};
 
-/// The rank of each point listed about its centre.
+/// The rank of each point listed about its center.
 pub fn ranks(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u32>> {
-    match points.values() {
-        Values::F32(view) => KdTree::build(view, monitor)?.ranks(points, asked, monitor),
-        Values::F64(view) => KdTree::build(view, monitor)?.ranks(points, asked, monitor),
-    }
+    with_view!(points.values(), view => KdTree::build(view, monitor)?.ranks(points, asked, monitor))
 }
 
-/// The share of all points that a walk looks at, from a few centres.
+/// The share of all points that a walk looks at, from a few centers.
 pub fn counted_share(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<f64> {
-    match points.values() {
-        Values::F32(view) => KdTree::build(view, monitor)?.counted_share(points, asked, monitor),
-        Values::F64(view) => KdTree::build(view, monitor)?.counted_share(points, asked, monitor),
-    }
+    with_view!(points.values(), view => KdTree::build(view, monitor)?.counted_share(points, asked, monitor))
 }
 
 type Lanes = [u64; LEAF];
@@ -42,7 +38,7 @@ struct Cut {
     to: u32,
 }
 
-/// What one centre counts.
+/// What one center counts.
 #[derive(Default)]
 struct Count {
     thresholds: Thresholds,
@@ -61,7 +57,7 @@ struct Count {
 
 impl Count {
     fn begin(&mut self, points: &Points, center: u32, listed: &[u32]) {
-        self.thresholds.load(points, center, listed);
+        self.thresholds.load(points, center, listed.iter().copied());
         self.d2.clear();
         self.d2.extend(self.thresholds.sorted.iter().map(|threshold| threshold.0));
         self.onwards.clear();
@@ -89,13 +85,14 @@ impl Count {
 
 impl<T: Coordinate> KdTree<T> {
     fn ranks(&self, points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u32>> {
-        let ranks = places(asked)?;
+        let ranks: Vec<AtomicU32> = zeros(asked.listed.len())?;
         let progress = Progress::new(STAGE, asked.len(), monitor);
-        // in the order of the tree, if all ask: the next centre walks where the last one did
+        // in the order of the tree, if all ask: the next center walks where the last one did
         let order: Vec<u32> =
             if asked.centers.is_some() { (0..asked.len() as u32).collect() } else { self.ids.clone() };
         order.par_chunks(LEAF).try_for_each_init(Count::default, |count, chunk| {
-            progress.advance(chunk.len())?;
+            monitor.check()?;
+            progress.add_rarely(chunk.len(), REPORTED);
             for &place in chunk {
                 let (place, center) = (place as usize, asked.center(place as usize));
                 count.begin(points, center, asked.of(place));
@@ -106,7 +103,7 @@ impl<T: Coordinate> KdTree<T> {
             }
             Ok(())
         })?;
-        Ok(filled(ranks))
+        Ok(ranks.into_iter().map(AtomicU32::into_inner).collect())
     }
 
     fn counted_share(&self, points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<f64> {
@@ -138,7 +135,10 @@ impl<T: Coordinate> KdTree<T> {
             _ => self.walk::<0>(self.root(), 0, all, count),
         }
         count.scanned += count.cuts.len() * LEAF;
-        Arch::new().dispatch(Scan { tree: self, count });
+        vectorized(
+            #[inline(always)]
+            || self.count_cuts(count),
+        );
     }
 
     /// Counts the points of `node` below the thresholds from `from` to `to`; notes the leaves that must be looked at.
@@ -219,23 +219,14 @@ impl<T: Coordinate> KdTree<T> {
         }
         d2
     }
-}
 
-/// Looks at all leaves that are cut.
-struct Scan<'a, T> {
-    tree: &'a KdTree<T>,
-    count: &'a mut Count,
-}
-
-impl<T: Coordinate> WithSimd for Scan<'_, T> {
-    type Output = ();
-
+    /// Looks at all leaves that are cut.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Count { thresholds, d2: limits, cuts, below, reached, .. } = self.count;
+    fn count_cuts(&self, count: &mut Count) {
+        let Count { thresholds, d2: limits, cuts, below, reached, .. } = count;
         for cut in 0..cuts.len() {
             let Cut { leaf, from, to } = cuts[cut];
-            let d2 = self.tree.distances(leaf as usize, &thresholds.at);
+            let d2 = self.distances(leaf as usize, &thresholds.at);
             for s in from as usize..to as usize {
                 let (limit, below, reached) = (limits[s], &mut below[s], &mut reached[s]);
                 for lane in 0..LEAF {

@@ -1,0 +1,75 @@
+"""The estimator of greedy Procrustes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..core.memory import Sizes
+from ..core.progress import Callback
+from ..core.random import RandomState
+from ..fit.greedy import GreedySettings
+from ..fit.problem import Objective
+from ..graph.neighbors import DEFAULT_RECALL, SearchMethod
+from .base import estimator
+from .on_graph import ProcrustesEstimator
+from .tables.attributes import PROCRUSTES
+
+__all__ = ["GreedyProcrustes"]
+
+
+@estimator(PROCRUSTES, scopes=("procrustes",))
+class GreedyProcrustes(ProcrustesEstimator):
+    """Greedy Procrustes (Goldberg & Ritov 2009, section 4.1): one neighborhood after the other is laid down.
+
+    Each step joins the neighborhood that overlaps most with what is laid down already, rotated so that the
+    overlap fits best: O(n) steps. If the surface can be laid flat, `faithfulness_.r_n` reaches the lower bound.
+
+    Examples
+    --------
+    >>> import unbend as ub
+    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> gp = ub.GreedyProcrustes(n_components=2, n_neighbors=12, random_state=0).fit(X)
+    >>> gp.embedding_.shape
+    (2000, 2)
+    >>> gp.faithfulness_.r_n < 1.05 * gp.faithfulness_.lower_bound
+    True
+    """
+
+    ALGORITHM = "greedy"
+    SETTINGS = GreedySettings
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        n_neighbors: int | None = None,
+        *,
+        n_init: int = 4,
+        tangent: Literal["neighborhood", "overlap"] = "neighborhood",
+        tangent_neighbors: int | None = None,
+        start: int | None = None,
+        refine: Literal["auto", "global", "pointwise"] | None = "auto",
+        objective: Objective = "R_N",
+        refine_max_iter: int = 60,
+        refine_tol: float = 1e-3,
+        neighbors_method: SearchMethod = "auto",
+        neighbors_recall: float = DEFAULT_RECALL,
+        cut: Literal["auto"] | bool = "auto",
+        disconnected: Literal["separate", "error"] = "separate",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        max_memory: float | None = None,
+    ) -> None:
+        self._keep(locals())
+
+    def _check(self) -> None:
+        super()._check()
+        if self.tangent == "overlap" and self.tangent_neighbors is not None:
+            wide = f"tangent_neighbors = {self.tangent_neighbors}"
+            raise ValueError(f"{wide} needs tangent = 'neighborhood': overlaps have no tangents of their own")
+
+    def _settings(self, sizes: Sizes) -> Any:
+        if self.start is not None and self.start >= sizes.n:
+            raise ValueError(f"start = {self.start} is out of range: there are {sizes.n} points")
+        return super()._settings(sizes)

@@ -1,0 +1,1 @@
+"""Estimators without a neighborhood graph."""

@@ -1,0 +1,192 @@
+"""The estimators on a graph of neighbors: a shell around a problem, the settings of an algorithm, and `run`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _core
+from ..core import memory
+from ..core.arrays import Matrix, thread_count
+from ..core.memory import Sizes
+from ..core.parameters import documented
+from ..core.progress import Progress
+from ..core.shared_parameters import FUNCTIONS
+from ..fit.cut import Surface
+from ..fit.embedding import Embedding
+from ..fit.problem import (
+    Array,
+    DisconnectedWarning,
+    Objective,
+    Problem,
+    check_connected,
+    neighbor_count,
+    size_of,
+)
+from ..fit.procrustes import ProcrustesSettings
+from ..fit.run import Settings, run
+from ..graph.carry import Carrier
+from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods, search
+from .base import Estimator, Placed
+
+__all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
+
+Self = TypeVar("Self", bound="GraphEstimator")
+
+
+class GraphEstimator(Estimator):
+    """Shell of the estimators on a graph. An algorithm defines its settings, and what adds to its memory."""
+
+    ROWS = ("X_fit_", "embedding_", "component_labels_", "neighborhoods_")
+
+    ALGORITHM: ClassVar[str]
+    """The name of the formula of its memory."""
+
+    AFFINE: ClassVar[bool] = False
+    """Whether neighborhoods come out stretched, so that new points cannot be carried by motions."""
+
+    @documented(FUNCTIONS)
+    def fit(self: Self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Self:
+        """Embed the data.
+
+        A fit that fails, or is stopped or interrupted, leaves the estimator unchanged. float32 and float64
+        arrays are kept as they are, not copied.
+
+        Parameters
+        ----------
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        return self._fitted(X, neighborhoods=neighborhoods)
+
+    def fit_transform(self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Array:
+        """Embed the data, and return the embedding, of shape (n, d). The parameters are those of `fit`."""
+        return self.fit(X, neighborhoods=neighborhoods).embedding_  # type: ignore[no-any-return]
+
+    def _settings(self, sizes: Sizes) -> Settings:
+        """Return the algorithm with its parameters."""
+        raise NotImplementedError
+
+    def _sized(self, sizes: Sizes) -> Sizes:
+        """Return the sizes of a fit, with those that only this algorithm has."""
+        return sizes
+
+    def _run(self, settings: Any, problem: Problem, sizes: Sizes, progress: Progress) -> Embedding:
+        return run(settings, problem, progress)
+
+    def _fit(
+        self, X: Any, progress: Progress, neighborhoods: Neighborhoods | None = None, **known: Any
+    ) -> None:
+        x = self._validated(X, reset=True)
+        n, q = x.shape
+        if self.n_components > q:
+            raise ValueError(f"n_components = {self.n_components} exceeds the {q} dimensions of the data")
+        k = self._neighbor_count(n, neighborhoods)
+        searched = neighborhoods is None
+        sizes = self._sized(Sizes(n, q, self.n_components, k, x.dtype.itemsize, searched=searched))
+        memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
+        settings, points = self._settings(sizes), _core.Points(x)
+        graph = self._search(points, k, progress) if neighborhoods is None else neighborhoods
+        check_connected(graph, self.disconnected)
+        objective: Objective = getattr(self, "objective", "R_N")
+        problem = Problem(points, graph, self.n_components, objective, self.n_jobs)
+        embedding = self._run(settings, problem, sizes, progress)
+        self.X_fit_, self.neighborhoods_ = problem.points, graph
+        self.n_neighbors_, self.component_labels_ = graph.typical_size, graph.component_labels
+        self.__dict__.update(embedding.attributes())
+
+    def _estimate(self, n: int, q: int, itemsize: int) -> int:
+        k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
+        return memory.peak(self.ALGORITHM, self._sized(Sizes(n, q, self.n_components, k, itemsize)))
+
+    def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
+        """Return the number of neighbors per point, if there are points enough."""
+        return neighbor_count(self.n_neighbors, n) if given is None else size_of(given, n)
+
+    def _search(self, points: _core.Points, k: int, progress: Progress) -> Neighborhoods:
+        method, recall = self.neighbors_method, self.neighbors_recall
+        with progress.stage("neighbours", len(points)):
+            return search(points, k, method, recall, 0, self.n_jobs, progress=progress.progress)
+
+    def _place(self, x: Matrix) -> Placed:
+        return self._carried(x, self.X_fit_, self.embedding_)
+
+    def _find(self, y: Matrix) -> Placed:
+        return self._carried(y, self.embedding_, self.X_fit_)
+
+    def _carried(self, points: Matrix, source: Matrix, target: Matrix) -> Placed:
+        """Return points that lie among those of `source` carried to `target`."""
+        if np.array_equal(points, source):
+            return target.astype(np.float64), np.zeros(len(points))
+        labels, k, spacing = self.component_labels_, self.n_neighbors_, self._spacing()
+        return Carrier(labels, k, self.AFFINE, spacing, self.n_jobs).carry(source, target, points)
+
+    def _spacing(self) -> float | None:
+        """Return the usual distance of neighbors, if a cut parts some of them."""
+        return None
+
+    def _check_shapes(self) -> None:
+        super()._check_shapes()
+        shapes = (self.X_fit_.shape[1:], self.embedding_.shape[1:])
+        if shapes != ((self.n_features_in_,), (self.n_components,)):
+            raise ValueError(
+                f"its data and embedding have {shapes[0]} and {shapes[1]} columns, but it was fitted to "
+                f"{self.n_features_in_} features with n_components = {self.n_components}"
+            )
+
+
+class ProcrustesEstimator(GraphEstimator):
+    """Shell of the two algorithms of Goldberg & Ritov."""
+
+    SETTINGS: ClassVar[type[ProcrustesSettings]]
+
+    def _settings(self, sizes: Sizes) -> Any:
+        needed = memory.peak(self.ALGORITHM, replace(sizes, cut=True, searched=True))
+        return self.SETTINGS.of(self.get_params(deep=False) | {"cut_memory": needed})
+
+    def _sized(self, sizes: Sizes) -> Sizes:
+        return replace(
+            sizes,
+            tangents=self.tangent_neighbors,
+            starts=getattr(self, "n_init", 1),
+            refined=self.refine is not None,
+            cut=self.cut is True,
+            threads=thread_count(self.n_jobs) or os.cpu_count() or 1,
+        )
+
+    def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
+        if self.tangent_neighbors is not None:
+            neighbor_count(self.tangent_neighbors, n, "tangent_neighbors")
+        return super()._neighbor_count(n, given)
+
+    def _problem(self) -> _core.Problem:
+        points, graph = _core.Points(self.X_fit_), self.neighborhoods_
+        return Problem(points, graph, self.n_components, n_jobs=self.n_jobs).core
+
+    def _spacing(self) -> float | None:
+        return self._problem().spacing() if len(self.cut_pairs_) else None
+
+    @property
+    def _surface(self) -> Surface:
+        """The kind of surface that the data lie on; its loops and voids are counted at the first look."""
+        check_is_fitted(self)
+        graph, shape = self.neighborhoods_, None
+        if self.n_components <= 2:
+            if self.__dict__.get("_shape", (None,))[0] is not graph:  # of another fit
+                self._shape = (graph, self._problem().shape())
+            shape = self._shape[1]
+        return Surface.told(self.n_components, self.orientable_, shape)
+
+    closed_ = property(lambda self: self._surface.closed, doc="Whether the surface has no boundary.")
+    euler_characteristic_ = property(
+        lambda self: self._surface.euler, doc="The Euler characteristic of the surface, if it is known."
+    )
+    surface_ = property(lambda self: self._surface.sentence(), doc="The kind of surface in a few words.")

@@ -1,0 +1,1 @@
+"""The parameters and attributes of all estimators, with their texts."""

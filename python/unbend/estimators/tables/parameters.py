@@ -1,0 +1,305 @@
+"""Parameters of all estimators: their texts, and the kinds of values that they accept."""
+
+from __future__ import annotations
+
+from ...core.kinds import (
+    Kind,
+    boolean,
+    choice,
+    count,
+    function,
+    memory_limit,
+    non_negative,
+    number,
+    optional,
+    positive,
+    seed,
+    settings,
+    share,
+    word_or,
+)
+from ...core.parameters import entries, table
+from ...core.shared_parameters import SHARED
+
+__all__ = ["PARAMETERS"]
+
+proportion = number(lambda v: 0 < v < 1, "between 0 and 1")
+anything = Kind("")  # The core checks these settings when it uses them.
+
+PARAMETERS = table(
+    *SHARED,
+    *entries(
+        """
+        n_components
+            Dimension d of the embedding, at most the number of columns of X. :func:`unbend.dimension`
+            estimates it.
+        n_neighbors : int, default 12
+            Number of nearest neighbors per point, not counting the point itself. None means 12, or all
+            other points if there are fewer. Raise it for noisy data. Lower it if short circuits of the
+            graph join parts of the surface that are far apart.
+        n_init
+            Number of starting points. Each connected component keeps the embedding with the lowest R_N.
+            More starts take more time; raise the number if R_N differs between seeds.
+        tangent
+            "neighborhood" estimates the tangent space of each neighborhood from all its points, and rotates
+            the neighborhood within it. "overlap" rotates by the points that are placed already, as in the
+            paper.
+        tangent_neighbors
+            Number of neighbors from which each tangent space is estimated. By default those of the graph,
+            or as many more as are needed if noise hides the tangent space from them. Raise it for noisy
+            data.
+        start
+            Index of the first starting point. By default all starting points are random.
+        alignment
+            Method that aligns the tangent spaces. "tree" follows the spanning tree of the neighbors whose
+            tangent spaces agree best, and then sweeps over all points. "spectral" takes the top
+            eigenvectors of the connection matrix; it suits compact curved surfaces, and fails for elongated
+            ones. "projection" starts from the principal components of X. "anneal" is the paper's simulated
+            annealing; it is slow. "auto" tries "tree", "projection" and, up to 20,000 points, "spectral",
+            and keeps the best embedding.
+        annealing
+            Settings of "anneal". "start" is "random" (the default), "tree" or "greedy"; with the latter
+            two, a low "acceptance" preserves the start. "acceptance" (0.5) is the share of worsening moves
+            accepted at first. "accepted" (100) and "tried" (500) are the moves per point after which a
+            stage ends. "cooling" (0.97) is the factor on the temperature after each stage. "anew" (0.5) is
+            the share of moves that draw a random frame instead of rotating the current one a little.
+            Annealing ends when the largest cluster of aligned points has a share of "enough" (0.99) of the
+            points, or after "rounds" (5) rounds.
+        overlap_penalty
+            With alignment="auto", weight of the overlap of an embedding, added to its R_N. R_N does not see
+            overlap, so raise the weight if an embedding that overlaps itself is chosen.
+        solve_tol
+            Tolerance of the linear system of eq. 11: maximum residual, as a share of the right-hand side.
+            Raise it to save time; lower it for a more exact solution.
+        refine
+            Method that refines the embedding, as in :func:`unbend.refine`; None skips this step. "auto" is
+            "global".
+        objective
+            Measure that refinement minimizes. "R_N" weights all neighborhoods equally; "R" weights them by
+            size.
+        refine_max_iter
+            Maximum number of refinement steps. Raise it if `refinement_` has the status "max_iter".
+        refine_tol
+            Refinement ends when a step lowers the objective by less than this share. Lower it for a better
+            embedding, at the price of more steps.
+        neighbors_method
+            Search for neighbors. "exact" always finds the nearest; "approximate" is faster for many points
+            in many dimensions; "auto" is exact unless that takes long. See :func:`unbend.neighborhoods`.
+        neighbors_recall
+            Share of the true neighbors that an approximate search must find. A higher share takes more
+            time. An exact search ignores it.
+        cut
+            Policy for surfaces that cannot lie flat, such as tubes, spheres and one-sided surfaces. "auto"
+            cuts, in up to three dimensions, if the embedding would overlap itself, or if a cut makes it
+            flat. True cuts all pairs of neighbors that are torn apart when the data are laid out from a
+            central point. False never cuts. Data that lie flat are not cut.
+        partition
+            Number of points per cell. The cells are embedded one after the other, which needs far less
+            memory; see :func:`unbend.partition.embed`, which also reads files larger than memory. "auto"
+            uses cells only if the fit would not fit into memory otherwise. Data in cells are not cut.
+        disconnected
+            Policy for a neighborhood graph with several connected components. "separate" embeds each on its
+            own, sets them side by side and issues a :class:`DisconnectedWarning`. "error" raises a
+            ValueError.
+        n_landmarks
+            Number of landmarks, as a random sample of the points; all points by default. Shortest paths are
+            computed from landmarks only. More landmarks are more exact, and take more time and memory.
+            "auto" is 200, or 20 * n_components if that is more.
+        conformal
+            If True, each edge (i, j) is divided by sqrt(M(i) M(j)), where M(i) is the mean distance from i
+            to its neighbors (de Silva & Tenenbaum 2003). This recovers surfaces that were sampled evenly,
+            and then stretched by a factor that varies from place to place but not with direction. The
+            embedding has no unit then.
+        weights
+            Weights that reproduce a point from its neighbors. "tikhonov" is regularized (Saul & Roweis
+            2003). "ldr", the low-dimensional representation, has the smallest norm among the weights that
+            are best in the best plane through the neighbors (Goldberg & Ritov 2008). "convex" is
+            regularized and has no negative weights.
+        reg
+            Regularization: constant added to the diagonal of the Gram matrix of the neighbors, as a share
+            of its trace. Raise it if the weights are unstable; too large a value distorts the embedding.
+        rectify
+            Correction of the normalization. "linear" applies the linear map with the lowest R_N, as
+            :func:`rectify` finds it, which restores the unit and the proportions of the data. True also
+            runs :func:`refine` afterwards. If a dimension is lost, a :class:`CollapsedWarning` is issued,
+            and refinement is skipped.
+        include_self
+            If True, each point belongs to its own neighborhood, as in the paper. scikit-learn uses False.
+            With False, the position of a point that is no neighbor of any other is undetermined, and a
+            :class:`GapWarning` is issued.
+        kernel
+            Weight of an edge: 1 for "window", and exp(-distance^2 / eps) for "heat".
+        eps
+            Scale of the heat kernel, in squared units of the data. By default the median squared distance
+            to the last neighbor. Raise it to weight distant neighbors more.
+        alpha
+            Power of the density by which weights are divided. 1 removes the influence of the density, 0
+            keeps it.
+        time
+            Number of steps of the random walk. Coordinate p is multiplied by lambda_p^time, where lambda_p
+            is its eigenvalue, so a larger number shrinks the later coordinates.
+        kind
+            Distribution of the matrix entries. "gaussian" is normal. "sparse" has two thirds of zeros, and
+            one number with either sign (Achlioptas 2003); it needs a third of the memory and time.
+        failure
+            Probability that some distance changes by more than `eps`. Lowering it raises the dimension that
+            "auto" chooses.
+        metric
+            "euclidean" if `X` holds points, "precomputed" if it holds the distances between all of them.
+        random_state
+            Seed or generator for the random choices of the fit. With an int, each fit gives the same
+            embedding.
+        callback
+            Function called as ``callback(stage, done, total, best)`` during the fit. If it returns True,
+            the fit stops with :class:`unbend.Stopped`.
+        max_memory
+            Maximum memory of a fit in bytes; by default the available memory of the machine. A fit that
+            needs more raises a MemoryError before it starts.
+        """,
+        n_components=count(),
+        n_neighbors=optional(count()),
+        n_init=count(),
+        tangent=choice("neighborhood", "overlap"),
+        tangent_neighbors=optional(count()),
+        start=optional(count(least=0)),
+        alignment=choice("auto", "tree", "spectral", "projection", "anneal"),
+        annealing=optional(
+            settings(
+                start=choice("random", "tree", "greedy"),
+                acceptance=anything,
+                accepted=count(),
+                tried=count(),
+                cooling=anything,
+                anew=anything,
+                enough=anything,
+                rounds=count(),
+            )
+        ),
+        overlap_penalty=non_negative,
+        solve_tol=non_negative,
+        refine=choice("auto", "global", "pointwise", None),
+        objective=choice("R_N", "R"),
+        refine_max_iter=count(least=0),
+        refine_tol=number(lambda v: v >= 0, "at least 0"),
+        neighbors_method=choice("auto", "exact", "approximate"),
+        neighbors_recall=share,
+        cut=choice("auto", True, False),
+        partition=optional(word_or("auto", count(least=2))),
+        disconnected=choice("separate", "error"),
+        n_landmarks=optional(word_or("auto", count())),
+        conformal=boolean,
+        weights=choice("tikhonov", "ldr", "convex"),
+        reg=non_negative,
+        rectify=choice(False, True, "linear"),
+        include_self=boolean,
+        kernel=choice("window", "heat"),
+        eps=optional(positive),
+        alpha=number(lambda v: 0 <= v <= 1, "from 0 to 1"),
+        time=non_negative,
+        kind=choice("gaussian", "sparse"),
+        failure=proportion,
+        metric=choice("euclidean", "precomputed"),
+        random_state=seed,
+        callback=function,
+        max_memory=memory_limit,
+    ),
+    procrustes=entries(
+        """
+        callback
+            Function called as ``callback(stage, done, total, best)`` about every 20 ms, where `best` is the
+            lowest objective yet, or None. If it returns True, the fit stops: before there is an embedding,
+            with :class:`unbend.Stopped`; during the refinement, with the best embedding yet, which is then
+            measured.
+        """,
+        callback=function,
+    ),
+    GreedyProcrustes=entries(
+        """
+        tangent_neighbors
+            Number of neighbors from which each tangent space is estimated; not with tangent="overlap". By
+            default those of the graph, or as many more as are needed if noise hides the tangent space from
+            them. Raise it for noisy data.
+        random_state
+            Seed or generator for the starting points. With an int, each fit gives the same embedding.
+        """,
+        tangent_neighbors=optional(count()),
+        random_state=seed,
+    ),
+    ProcrustesAlignment=entries(
+        """
+        refine
+            Method that refines the embedding, as in :func:`unbend.refine`; None skips this step. "auto" is
+            "global", but skips the step if tangent spaces come from more points than a neighborhood has:
+            refinement would fit the noise then.
+        random_state
+            Seed or generator for annealing and for the greedy embedding that it may start from; nothing
+            else is random. With an int, each fit gives the same embedding.
+        """,
+        refine=choice("auto", "global", "pointwise", None),
+        random_state=seed,
+    ),
+    Isomap=entries(
+        """
+        random_state
+            Seed or generator for the landmarks; nothing else is random.
+        """,
+        random_state=seed,
+    ),
+    ModifiedLLE=entries(
+        """
+        reg
+            Regularization, gamma of eq. 2.3: constant added to the diagonal of the Gram matrix of the
+            neighbors, as a share of its trace. Raise it if the weights are unstable.
+        """,
+        reg=non_negative,
+    ),
+    HessianLLE=entries(
+        """
+        include_self
+            If True, each point belongs to its own neighborhood. The paper and scikit-learn use False. With
+            False, the position of a point that is no neighbor of any other is undetermined, and a
+            :class:`GapWarning` is issued.
+        """,
+        include_self=boolean,
+    ),
+    PCA=entries(
+        """
+        n_components
+            Dimension d of the embedding, at most the number of columns of X and the number of points.
+        """,
+        n_components=count(),
+    ),
+    RandomProjection=entries(
+        """
+        n_components
+            Dimension d of the embedding. "auto" is the dimension that the lemma requires for `eps` and
+            `failure`. If that is not below the number of columns of X, the data stay as they are, and a
+            :class:`DistortionWarning` is issued.
+        eps
+            Share by which squared distances may change, between 0 and 1. Raising it lowers the dimension
+            that "auto" chooses.
+        random_state
+            Seed or generator for the matrix, and for the pairs of points whose distortion is measured.
+        """,
+        n_components=word_or("auto", count()),
+        eps=proportion,
+        random_state=seed,
+    ),
+    ClassicalScaling=entries(
+        """
+        n_components
+            Dimension d of the embedding, at most the number of points and, for Euclidean data, of columns
+            of X.
+        n_landmarks
+            Number of landmarks, as a random sample of the points; all points by default. Only landmarks are
+            scaled; the other points are placed by their distances to them. More landmarks are more exact,
+            and take more time.
+        random_state
+            Seed or generator for the landmarks.
+        """,
+        n_components=count(),
+        n_landmarks=optional(count()),
+        random_state=seed,
+    ),
+)
+"""Parameters by class; the scope "procrustes" is that of GreedyProcrustes and ProcrustesAlignment."""

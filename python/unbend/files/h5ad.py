@@ -1,0 +1,70 @@
+"""AnnData in .h5ad files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import FileError, one_line, required
+
+__all__ = ["check", "find", "read", "write"]
+
+
+def read(file: Path, key: str | None) -> Any:
+    """Return the array called `key`: see :func:`find`."""
+    h5py = required("h5py", "anndata", f"cannot read {file}")
+    try:
+        with h5py.File(file, "r") as store:
+            return np.asarray(find(file, key, store)[...])
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot read {file}: it is damaged, or no .h5ad ({one_line(error)})") from error
+
+
+def find(file: Path, key: str | None, store: Any) -> Any:
+    """Return a dataset of an AnnData store without reading it: X, or an array of obsm.
+
+    Without a key it is X_pca of obsm if there is one, else X.
+    """
+    obsm = store.get("obsm", {})
+    if key is None:
+        key = "X_pca" if "X_pca" in obsm or "X" not in store else "X"
+    if key == "X" and "X" in store:
+        return dense(file, key, store["X"])
+    name = key.removeprefix("obsm/")
+    if name not in obsm:
+        listed = ", ".join([*["X"] * ("X" in store), *sorted(obsm)]) or "nothing"
+        raise FileError(f"{file} has no array {key!r}: it holds {listed}")
+    return dense(file, name, obsm[name])
+
+
+def dense(file: Path, name: str, dataset: Any) -> Any:
+    """Return a dataset, refusing sparse matrices and tables."""
+    if not hasattr(dataset, "shape"):
+        kind = dataset.attrs.get("encoding-type", "a group")
+        raise FileError(f"{name!r} in {file} is {kind}: a dense array is needed, as {file}:X_pca")
+    return dataset
+
+
+def check(complaint: str) -> None:
+    """Refuse to write if anndata is missing."""
+    required("anndata", "anndata", complaint)
+
+
+def write(file: Path, points: Any, name: str, source: Path | None) -> None:
+    """Write the points to obsm: in a copy of the source if that is an .h5ad, else in a new AnnData."""
+    if source is None or source.suffix.lower() != ".h5ad":
+        anndata = required("anndata", "anndata", f"cannot write {file}")
+        anndata.AnnData(obsm={name: points}).write_h5ad(file)
+        return
+    shutil.copyfile(source, file)
+    with required("h5py", "anndata", f"cannot write {file}").File(file, "r+") as store:
+        obsm = store.require_group("obsm")
+        if name in obsm:
+            del obsm[name]
+        written = obsm.create_dataset(name, data=points)
+        written.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})

@@ -1,0 +1,169 @@
+"""Procrustes subspaces alignment (Goldberg & Ritov 2009, sections 4.2 and 4.3).
+
+Tangents of all neighborhoods are rotated so that those of neighbors agree (eq. 9); eq. 11 gives the embedding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import _core
+from ..core.caller import warn
+from ..core.progress import Progress
+from ..core.random import seed_from
+from ..metrics.overlap import OVERLAPPING
+from .assembly import solve
+from .cut import NotFlatWarning, is_suspicious
+from .problem import Array, Indices, Problem
+from .procrustes import ProcrustesEmbedding, ProcrustesSettings, Stages
+from .spectral.connection import connection_vectors
+
+__all__ = ["AlignedEmbedding", "AlignmentSettings", "Method", "warn_if_not_flat"]
+
+Found = TypeVar("Found", bound="AlignedEmbedding")
+Method = Literal["auto", "tree", "spectral", "projection", "anneal"]
+
+MAX_SPECTRAL_POINTS = 20_000
+"""Up to so many points "auto" tries the connection matrix as well."""
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedEmbedding(ProcrustesEmbedding):
+    """An embedding by alignment, with its method and the pairs of neighbors whose frames do not agree."""
+
+    alignment: str
+    loops: Indices = field(repr=False)
+
+    def restored(self: Found, problem: Problem) -> Found:
+        """Return the embedding with its points in the original order."""
+        return replace(super().restored(problem), loops=problem.restored_pairs(self.loops))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignmentSettings(ProcrustesSettings):
+    """The parameters of the alignment; see :class:`unbend.ProcrustesAlignment`."""
+
+    alignment: Method = "tree"
+    annealing: Mapping[str, Any] | None = None
+    overlap_penalty: float = 1.0
+    solve_tol: float = 1e-8
+
+    def embed(self, problem: Problem, progress: Progress) -> AlignedEmbedding:
+        """Align the tangents, solve eq. 11, cut if the embedding cannot lie flat, and refine."""
+        tangents = self.tangents(problem, progress)
+        task = _Task(self, problem, tangents, progress)
+        names: tuple[Method, ...] = ("tree", "spectral", "projection")
+        if self.alignment != "auto":
+            names = (self.alignment,)
+        elif len(problem) > MAX_SPECTRAL_POINTS:
+            names = ("tree", "projection")
+        candidates = {name: task.candidate(name) for name in names}
+        best = min(candidates, key=lambda name: task.score(candidates[name]))
+        (rotations, embedding, trace), one_sided = candidates[best], task.tree["one_sided"]
+        loops = tangents.open(rotations)
+        # What refinement still gains where tangents are from more points than neighborhoods hold is the noise.
+        wide = tangents.n_neighbors is not None and self.refine == "auto"
+        settings = replace(self, refine=None) if wide else self
+        stages = Stages(settings, problem, tangents, progress, one_sided)
+        draft = stages.opened(stages.draft(embedding, not one_sided))
+        if not trace["converged"] and not draft.sheet.torn.any():
+            warn(
+                f"eq. 11 is solved to a residual of {trace['residual']:.1e} after {trace['n_solve']:,} steps, "
+                f"not to solve_tol = {self.solve_tol:g}",
+                ConvergenceWarning,
+            )
+        traces: dict[str, Any] = {name: trace for name, (_, _, trace) in candidates.items()}
+        return AlignedEmbedding(**stages.finished(draft), trace=traces, alignment=best, loops=loops)
+
+
+Candidate = tuple[Array, Array, dict[str, Any]]
+"""Frames, the embedding that fits them best, and how both came about."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The tangents of one problem, and the alignments that are made of them."""
+
+    settings: AlignmentSettings
+    problem: Problem
+    tangents: _core.Tangents
+    progress: Progress
+
+    @cached_property
+    def tree(self) -> dict[str, Any]:
+        """The frames along the spanning tree, and whether the surface has one side only."""
+        with self.progress.stage("alignment", len(self.problem)):
+            return self.tangents.tree(self.progress.progress)
+
+    def candidate(self, method: Method) -> Candidate:
+        """Align the tangents, and find the embedding that fits them best."""
+        tree, tol = self.tree, self.settings.solve_tol
+        with self.progress.stage("alignment"):
+            trace = self._aligned(method, tree["rotations"])
+            rotations = trace.pop("rotations")
+        with self.progress.stage("assembly"):
+            equation = self.tangents.equation(rotations)
+            solution = solve(self.problem.core, *equation, tol=tol, ask=self._ask)
+        trace |= {"residual": solution.residual, "n_solve": solution.n_iter, "converged": solution.converged}
+        return rotations, solution.embedding.reshape(len(self.problem), -1), trace
+
+    def score(self, candidate: Candidate) -> float:
+        """Return R_N plus what is added for overlap; both are noted in the trace."""
+        if self.settings.alignment != "auto":
+            return 0.0
+        _, embedding, trace = candidate
+        m = self.problem.faithfulness(embedding)
+        trace.update(r_n=m.r_n, overlap=m.overlap)
+        return m.r_n + self.settings.overlap_penalty * m.overlap
+
+    def _aligned(self, method: Method, tree: Array) -> dict[str, Any]:
+        tangents, report = self.tangents, self.progress.progress
+        if method == "spectral":
+            return tangents.round(connection_vectors(tangents, tree, self.problem), True, report)
+        if method == "projection":
+            return tangents.finish(tangents.frames_of(_projected(self.problem)), False)
+        if method == "anneal":
+            options, seed, start = (
+                dict(self.settings.annealing or {}),
+                seed_from(self.settings.random_state),
+                None,
+            )
+            origin = options.pop("start", "random")
+            if origin == "tree":
+                start = tree
+            elif origin == "greedy":
+                greedy = tangents.greedy("neighborhood", 1, None, seed)
+                start = tangents.frames_of(greedy["embedding"])
+            return tangents.anneal(start, seed, report, **options)
+        return {name: value for name, value in self.tree.items() if name != "one_sided"}
+
+    def _ask(self) -> None:
+        if self.progress.report("assembly", 0, 0):
+            raise _core.Stopped
+
+
+def _projected(problem: Problem) -> Array:
+    """Return the data projected on their principal directions, point after point."""
+    mean = problem.points.mean(axis=0, dtype=np.float64)
+    centered = problem.points - mean
+    _, directions = np.linalg.eigh(centered.T @ centered)
+    return np.asarray(centered @ directions[:, -problem.n_components :], dtype=np.float64).ravel()
+
+
+def warn_if_not_flat(found: AlignedEmbedding) -> None:
+    """Warn if the embedding cannot be trusted as a whole."""
+    m, loops, reason = found.faithfulness, len(found.loops), ""
+    assert m is not None
+    if found.orientable is False and not found.cut.any():
+        reason = "the surface has only one side"
+    elif (is_suspicious(m) or loops) and m.overlap > OVERLAPPING:
+        reason = f"{loops:,} loops do not close, and " if loops else ""
+        reason += f"{m.overlap:.0%} of what lies close in the embedding is distant in the data"
+    if reason:
+        warn(f"{reason}: the data cannot be laid flat without a cut or a fold", NotFlatWarning)

@@ -1,0 +1,48 @@
+"""Greedy Procrustes (Goldberg & Ritov 2009, section 4.1): O(n) steps of the core, `embed/greedy`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..core.progress import Progress
+from ..core.random import seed_from
+from .problem import Problem
+from .procrustes import ProcrustesEmbedding, ProcrustesSettings, Stages
+
+__all__ = ["GreedySettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedySettings(ProcrustesSettings):
+    """The parameters of greedy Procrustes; see :class:`unbend.GreedyProcrustes`."""
+
+    n_init: int = 4
+    tangent: Literal["neighborhood", "overlap"] = "neighborhood"
+    start: int | None = None
+
+    def embed(self, problem: Problem, progress: Progress) -> ProcrustesEmbedding:
+        """Take greedy steps, refine, and cut if the embedding cannot lie flat."""
+        if self.tangent == "overlap":
+            tangents = problem.core.tangents(None, 0)
+        else:
+            tangents = self.tangents(problem, progress)
+        start = None if self.start is None else problem.place(self.start)
+        with progress.stage("greedy", self.n_init * len(problem)):
+            trace = tangents.greedy(
+                self.tangent,
+                self.n_init,
+                start,
+                seed_from(self.random_state),
+                problem.order,
+                progress.progress,
+            )
+        if len(trace["r_n"]):
+            progress.best = float(np.min(trace["r_n"]))
+        embedding = trace.pop("embedding").reshape(len(problem), problem.n_components)
+        del trace["labels"]  # those of the neighborhoods
+        stages = Stages(self, problem, tangents, progress)
+        draft = stages.opened(stages.refined(stages.draft(embedding)))
+        return ProcrustesEmbedding(**stages.finished(draft), trace=trace)

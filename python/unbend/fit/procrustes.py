@@ -1,0 +1,218 @@
+"""Stages of both algorithms of Goldberg & Ritov (2009): tangents, a cut (ours), refinement (section 4.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+
+from .. import _core
+from ..core import memory
+from ..core.caller import warn
+from ..core.progress import Progress
+from ..core.random import RandomState
+from ..graph.cut import pairs_of
+from ..metrics import Faithfulness
+from ..metrics.overlap import OVERLAPPING
+from .cut import MAX_RELAYOUTS, MIN_TORN, CutPolicy, Cutter, NotFlatWarning, Seam, Sheet, is_suspicious
+from .embedding import Embedding
+from .problem import Array, Flags, Indices, Problem
+from .refine import Refinement, Steps, refined
+
+__all__ = ["NotFlatWarning", "ProcrustesEmbedding", "ProcrustesSettings", "Stages"]
+
+Self = TypeVar("Self", bound="ProcrustesSettings")
+Found = TypeVar("Found", bound="ProcrustesEmbedding")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcrustesSettings:
+    """The parameters of the estimators that both algorithms need, and the bytes that a fit with a cut takes."""
+
+    tangent_neighbors: int | None = None
+    refine: Literal["auto", "global", "pointwise"] | None = "auto"
+    refine_max_iter: int = Steps.max_iter
+    refine_tol: float = Steps.tol
+    cut: Literal["auto"] | bool = "auto"
+    random_state: RandomState = None
+    max_memory: float | None = None
+    cut_memory: int = 0
+
+    renumbers: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls: type[Self], parameters: Mapping[str, Any]) -> Self:
+        """Return the settings that parameters of the estimator stand for; it may have others."""
+        return cls(**{f.name: parameters[f.name] for f in fields(cls) if f.name in parameters})
+
+    def tangents(self, problem: Problem, progress: Progress) -> _core.Tangents:
+        """Return tangents from the neighbors of the graph, or from more if noise hides the tangents from them."""
+        with progress.stage("tangents", len(problem)):
+            wide = self.tangent_neighbors
+            return problem.core.tangents(wide, 0, progress.progress, choose=wide is None)
+
+
+@dataclass(frozen=True, eq=False)
+class ProcrustesEmbedding(Embedding):
+    """An embedding by greedy steps or by alignment; its fields are described in `estimators/tables`."""
+
+    tangent_neighbors: int
+    refinement: Refinement | None = field(repr=False)
+    n_iter: int
+    cut_pairs: Indices = field(repr=False)
+    cut: Flags = field(repr=False)
+    seams: list[Seam] = field(repr=False)
+    orientable: bool | None
+
+    def restored(self: Found, problem: Problem) -> Found:
+        """Return the embedding with its points in the original order."""
+        found, order = super().restored(problem), problem.order
+        if order is None:
+            return found
+        pairs, cut = problem.restored_pairs(self.cut_pairs), problem.restored(self.cut)
+        seams = [replace(s, points=order[s.points], partners=order[s.partners]) for s in self.seams]
+        return replace(found, cut_pairs=pairs, cut=cut, seams=seams)
+
+    def laid_out(self: Found, problem: Problem) -> Found:
+        """Return the embedding with its components side by side; its refinement refers to it."""
+        found = super().laid_out(problem)
+        refinement = found.refinement and replace(found.refinement, embedding=found.embedding)
+        return replace(found, refinement=refinement)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An embedding between two stages: on its sheet, perhaps refined, perhaps known to have two sides."""
+
+    sheet: Sheet
+    refinement: Refinement | None = None
+    orientable: bool | None = None
+    seams: list[Seam] = field(default_factory=list)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the callback ended the refinement: then the fit ends with what there is."""
+        return self.refinement is not None and self.refinement.status == "stopped"
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages that both algorithms share, for one problem; `one_sided` data always need a cut."""
+
+    settings: ProcrustesSettings
+    problem: Problem
+    tangents: _core.Tangents
+    progress: Progress
+    one_sided: bool = False
+
+    def draft(self, embedding: Array, orientable: bool | None = None) -> Draft:
+        """Return an embedding that is not cut."""
+        whole = np.zeros(len(self.problem.neighborhoods.indices), dtype=bool)
+        return Draft(Sheet(embedding, whole), orientable=orientable)
+
+    def refined(self, draft: Draft, before: Faithfulness | None = None) -> Draft:
+        """Return the embedding refined on its sheet; `before` are its measures, if they are known."""
+        settings, core, torn = self.settings, self.problem.core, draft.sheet.torn
+        if settings.refine is None:
+            return draft
+        method = "global" if settings.refine == "auto" else settings.refine
+        steps = Steps(method, settings.refine_max_iter, settings.refine_tol)
+        if torn.any():
+            core = core.sheet(core.graph.marked(self._pairs(draft.sheet)))
+        y, objective = draft.sheet.embedding, self.problem.objective
+        known = None if before is None else (before.r_n, before.lower_bound)
+        refinement = refined(core, y, steps, self.progress, objective, known)
+        return replace(draft, sheet=Sheet(refinement.embedding, torn), refinement=refinement)
+
+    def opened(self, draft: Draft) -> Draft:
+        """Return the embedding refined; cut and laid flat before, if the data cannot lie flat as they are."""
+        if draft.stopped or not self._policy.allows(self.problem.n_components):
+            return draft if draft.refinement else self.refined(draft)
+        whole, before = draft.sheet, self._measured(draft.sheet)
+        cutter = Cutter(self.problem, self.tangents, self.progress)
+        if self._looks(before):
+            draft = self._cut(draft, before, cutter)
+        if draft.sheet.torn.any():
+            return self._settled(draft, cutter)
+        return draft if draft.refinement else self.refined(draft, before if draft.sheet is whole else None)
+
+    def finished(self, draft: Draft) -> dict[str, Any]:
+        """Return the fields of an embedding that both algorithms fill."""
+        problem, orientable, refinement = self.problem, draft.orientable, draft.refinement
+        if orientable is None and self._policy.allows(problem.n_components):
+            orientable = True  # it lies flat
+        pairs = self._pairs(draft.sheet)
+        return {
+            "embedding": draft.sheet.embedding,
+            "tangent_neighbors": self.tangents.n_neighbors or problem.neighborhoods.typical_size,
+            "refinement": refinement,
+            "n_iter": 0 if refinement is None else refinement.n_iter,
+            "cut_pairs": pairs,
+            "cut": np.isin(np.arange(len(problem)), pairs),
+            "seams": draft.seams,
+            "orientable": orientable,
+        }
+
+    @property
+    def _policy(self) -> CutPolicy:
+        return CutPolicy(self.settings.cut, self.one_sided)
+
+    def _pairs(self, sheet: Sheet) -> Indices:
+        return pairs_of(self.problem.neighborhoods, sheet.torn)
+
+    def _measured(self, sheet: Sheet) -> Faithfulness:
+        return self.problem.faithfulness(sheet.embedding, self._pairs(sheet))
+
+    def _looks(self, before: Faithfulness) -> bool:
+        """Return whether there is reason to look for a cut, and memory for it."""
+        if not (self._needs_cut(before) or is_suspicious(before)):
+            return False
+        reason = memory.shortage(self.settings.cut_memory, self.settings.max_memory)
+        if reason:
+            warn(f"Not cutting: cutting {reason}.", NotFlatWarning)
+        return not reason
+
+    def _needs_cut(self, m: Faithfulness) -> bool:
+        """Return whether a cut is needed whatever it brings; R_N misses closed curves that bend much."""
+        if self._policy.needs(m):
+            return True
+        return self.problem.n_components == 1 and m.overlap > OVERLAPPING and self._is_closed()
+
+    def _cut(self, draft: Draft, before: Faithfulness, cutter: Cutter) -> Draft:
+        """Return the data cut and laid flat, if they need a cut; else the draft, or one drawn together."""
+        with self.progress.stage("cut", len(self.problem)):
+            sheet = cutter.unrolled()
+            if not sheet.torn.any():
+                return draft
+            orientable = draft.orientable
+            if orientable is None:
+                orientable = not self.tangents.tree()["one_sided"]
+            draft = replace(draft, orientable=orientable)
+            if self.settings.cut == "auto" and orientable and not self._is_closed():
+                closed = self.draft(cutter.closed(sheet.embedding), orientable)
+                if not self._policy.folded(self._measured(closed.sheet)):
+                    return closed  # it lies flat without the cut: what was torn may be strain
+            keeps = self._policy.keeps(before, self._measured(sheet), self._needs_cut(before))
+            return replace(draft, sheet=sheet, refinement=None) if keeps else draft
+
+    def _settled(self, draft: Draft, cutter: Cutter) -> Draft:
+        """Return the cut embedding refined, with overlapping parts laid out again while that helps."""
+        best, fewest = draft, math.inf
+        for _ in range(MAX_RELAYOUTS + 1):
+            draft = self.refined(draft)
+            with self.progress.stage("cut", len(self.problem)):
+                relaid, taken = cutter.relaid(draft.sheet)
+                if taken < fewest:
+                    best, fewest = draft, taken
+                if taken < MIN_TORN or draft.stopped:
+                    break
+                draft = replace(draft, sheet=cutter.settled(relaid), refinement=None)
+        return replace(best, seams=cutter.seams(best.sheet))
+
+    def _is_closed(self) -> bool:
+        """Return whether the data close on themselves on all sides."""
+        shape = self.problem.core.shape()
+        return shape is not None and shape[self.problem.n_components > 1] > 0

@@ -1,0 +1,1 @@
+"""Embeddings by eigenvectors: the normalized family, and scaling of distances along the graph."""

@@ -1,0 +1,231 @@
+"""The smallest eigenvectors of alignment matrices: the last step of LLE, MLLE, LTSA, HLLE, LEM and DFM."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import _core
+from ...core import memory
+from ...core.arrays import as_count, thread_count
+from ...core.random import RandomState, seed_from
+
+__all__ = ["GapWarning", "Spectrum", "smallest_eigenvectors"]
+
+Array = npt.NDArray[np.float64]
+Solver = Literal["dense", "factor", "polynomial"]
+
+MOST_DOUBT = 1e-3
+"""From which angle on the space of the vectors is said to be uncertain."""
+
+MOST_ROWS = 2**32 - 1
+
+
+class GapWarning(UserWarning):
+    """The last eigenvector wanted cannot be told from the next one.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> ring = 2 * np.eye(6) - np.roll(np.eye(6), 1, axis=0) - np.roll(np.eye(6), -1, axis=0)
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     _ = smallest_eigenvectors(ring, 1)  # a ring may be turned: its first two vectors have one value
+    >>> found[0].category is GapWarning
+    True
+    """
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The smallest eigenvalues outside the null space, and their vectors.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n, n_vectors)
+        One eigenvector a column, from the smallest value up: y' D y = 1, without D y' y = 1. The entry
+        largest in magnitude is positive, the first of several.
+    values : ndarray of shape (n_vectors + 1,)
+        Ascending; the last is the one after those wanted. Without it if there is none.
+    residuals : ndarray of shape (n_vectors + 1,)
+        |M y - lambda y| / |M|, for D^-1/2 M D^-1/2 and D^1/2 y if there are degrees.
+    gap : float
+        How far the value after the last wanted is above it; infinite if there is none.
+    doubt : float
+        A bound of the angle by which the space of all vectors may be wrong: what residuals and rounding
+        amount to, divided by the gap.
+    norm : float
+        |M|, the largest sum of absolute entries in a row.
+    solver : {"dense", "factor", "polynomial"}
+        How they were found.
+    factor_entries, factor_bytes : int
+        What the Cholesky factor holds, or would hold, and what making it takes.
+    shift : float
+        What was added to the diagonal for it, as a share of the norm.
+    steps : int
+        Solves with eight sides, or products with eight vectors.
+    converged : bool
+        Whether the residuals fell as far as they should.
+    """
+
+    vectors: Array = field(repr=False)
+    values: Array
+    residuals: Array
+    gap: float
+    doubt: float
+    norm: float
+    solver: Solver
+    factor_entries: int
+    factor_bytes: int
+    shift: float
+    steps: int
+    converged: bool
+
+
+def smallest_eigenvectors(
+    matrix: Any,
+    n_vectors: int,
+    *,
+    null_space: Literal["constant"] | npt.ArrayLike | None = "constant",
+    degrees: npt.ArrayLike | None = None,
+    max_memory: float | None = None,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[str, int, int], bool | None] | None = None,
+) -> Spectrum:
+    """Find the smallest eigenvalues of M y = lambda y, or M y = lambda D y, and their vectors.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array-like of shape (n, n)
+        M, symmetric and positive semidefinite.
+    n_vectors : int
+        How many eigenvectors, besides the null space.
+    null_space : "constant", array-like of n labels, or None
+        What is known to have the value 0, and left out exactly: the constant vector, the vectors that are
+        constant on all points of one label (those of a component), or nothing.
+    degrees : array-like of shape (n,), optional
+        The diagonal of D.
+    max_memory : int, optional
+        Bytes that factorisation may take; 80 % of what the machine has free by default. Beyond it,
+        polynomials of the matrix take its place, which suit data of many dimensions.
+    random_state : int, Generator, RandomState or None, default 0
+        Of the start, which leaves no trace but in the last bits.
+    n_jobs : int, optional
+        Number of threads; -1 or None for all. The bits of the result do not depend on it.
+    progress : callable, optional
+        Is told ``(stage, done, total)`` about every 20 ms; returns True to stop.
+
+    Returns
+    -------
+    Spectrum
+
+    Warns
+    -----
+    GapWarning
+        If the last vector wanted cannot be told from the next.
+
+    Raises
+    ------
+    ValueError
+        If the arguments do not describe such a problem.
+    MemoryError
+        If the factor does not fit, and without it the residuals stay large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> path = np.diag([1.0, 2.0, 1.0]) - np.eye(3, k=1) - np.eye(3, k=-1)
+    >>> smallest_eigenvectors(path, 1).values.round(6).tolist()
+    [1.0, 3.0]
+    """
+    n_vectors = as_count(n_vectors, "n_vectors")
+    indptr, indices, data = _rows(matrix)
+    found = _core.smallest_eigenvectors(
+        indptr,
+        indices,
+        data,
+        n_vectors,
+        null_space is not None,
+        _labels(null_space),
+        None if degrees is None else np.ascontiguousarray(degrees, dtype=np.float64),
+        _limit(max_memory),
+        seed_from(random_state),
+        thread_count(n_jobs),
+        progress,
+    )
+    norm = found["norm"] or 1.0
+    found["residuals"] = found["residuals"] / norm
+    gap, doubt = _separation(found["values"], found["residuals"], n_vectors, norm)
+    spectrum = Spectrum(**found, gap=gap, doubt=doubt)  # type: ignore[arg-type]
+    _judge(spectrum, n_vectors, max_memory)
+    return spectrum
+
+
+def _rows(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], Array]:
+    """Return the rows without stored zeros: then the pattern is symmetric if the entries are."""
+    from scipy.sparse import csr_array
+
+    rows = csr_array(matrix, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
+        raise ValueError(f"the matrix has shape {rows.shape}: it must be square")
+    if rows.shape[0] > MOST_ROWS:
+        raise ValueError(f"the matrix has {rows.shape[0]} rows: at most {MOST_ROWS} can be numbered")
+    if not rows.data.all() or not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+    return rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), np.ascontiguousarray(rows.data)
+
+
+def _labels(null_space: Any) -> npt.NDArray[np.uint32] | None:
+    if null_space is None:
+        return None
+    if isinstance(null_space, str):
+        if null_space != "constant":
+            raise ValueError(f"null_space = {null_space!r} is unknown: use 'constant', labels or None")
+        return None
+    labels = np.asarray(null_space)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" or (len(labels) and labels.min() < 0):
+        raise ValueError("null_space must be one whole number from 0 on for each point")
+    return np.unique(labels, return_inverse=True)[1].astype(np.uint32)
+
+
+def _limit(max_memory: float | None) -> int | None:
+    if max_memory is not None:
+        return int(max_memory)
+    free = memory.available()
+    return None if free is None else int(0.8 * free)
+
+
+def _separation(values: Array, residuals: Array, n_vectors: int, norm: float) -> tuple[float, float]:
+    if len(values) <= n_vectors:
+        return np.inf, 0.0
+    gap = max(0.0, float(values[n_vectors] - values[n_vectors - 1]))
+    wrong = float(np.linalg.norm(residuals[:n_vectors])) + np.finfo(np.float64).eps
+    return gap, wrong * norm / gap if gap > 0 else np.inf
+
+
+def _judge(spectrum: Spectrum, n_vectors: int, max_memory: float | None) -> None:
+    """Warn of what cannot be trusted, refuse what is of no use."""
+    worst = float(spectrum.residuals[:n_vectors].max())
+    if not spectrum.converged and spectrum.solver == "polynomial":
+        needed = memory.readable(spectrum.factor_bytes)
+        raise MemoryError(
+            f"the factor needs {needed}, more than there is memory, and {spectrum.steps} products without it "
+            f"left residuals of {worst:.1e}: take fewer neighbours or points, or raise max_memory"
+        )
+    if spectrum.doubt > MOST_DOUBT or not spectrum.converged:
+        warnings.warn(
+            f"eigenvectors {n_vectors} and {n_vectors + 1} cannot be told apart: their values differ by "
+            f"{spectrum.gap:.1e}, with residuals up to {worst * spectrum.norm:.1e} and rounding of "
+            f"{np.finfo(np.float64).eps * spectrum.norm:.1e}",
+            GapWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,286 @@
+//! The problem of a fit: points, graph, dimension, objective and threads, and what is made from them on demand.
+
+use std::sync::{Arc, OnceLock};
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use rayon::ThreadPool;
+use unbend::charts::{self, Atlas};
+use unbend::embed::{Centering, Multigrid, Objective, Refiner, cut};
+use unbend::measure::{self, FaithfulnessParams};
+use unbend::{Error, Monitor, Neighborhoods, Result};
+
+use crate::data::{Flat, Graph, Matrix, NewGraph, Points, points};
+use crate::export::{Array, Lend, Name, Named, Output, Owned, methods};
+use crate::measure::Means;
+use crate::run::{Progress, made, pool, run_briefly, run_on};
+use crate::tangents::Tangents;
+
+/// Vectors of more numbers take long enough to look for signals meanwhile.
+const BRIEF: usize = 1 << 18;
+
+impl Named for Objective {
+    const PARAMETER: &'static str = "objective";
+    const NAMES: &'static [(&'static str, Self)] = &[("R", Self::R), ("R_N", Self::RN)];
+}
+
+/// All about one embedding but the embedding.
+#[pyclass(frozen)]
+pub struct Problem {
+    #[pyo3(get)]
+    points: Py<Points>,
+    #[pyo3(get)]
+    graph: Py<Graph>,
+    #[pyo3(get)]
+    n_components: usize,
+    objective: Objective,
+    #[pyo3(get)]
+    n_jobs: usize,
+    pool: Option<Arc<ThreadPool>>,
+    cells: Cells,
+}
+
+/// What is made on first use, once.
+#[derive(Default)]
+struct Cells {
+    refiner: OnceLock<Refiner>,
+    multigrid: OnceLock<Multigrid>,
+    centering: OnceLock<Centering>,
+    spacing: OnceLock<f64>,
+    shape: OnceLock<Option<(usize, usize)>>,
+    lower_bound: OnceLock<f64>,
+}
+
+/// A problem at work: its arrays as the core sees them.
+#[derive(Clone, Copy)]
+pub struct Task<'t, 'p> {
+    pub x: &'t unbend::Points<'p>,
+    pub graph: &'t Neighborhoods<'t>,
+    pub d: usize,
+    pub monitor: &'t dyn Monitor,
+    problem: &'t Problem,
+}
+
+impl<'t> Task<'t, '_> {
+    pub fn refiner(&self) -> Result<&'t Refiner> {
+        let Task { x, graph, d, monitor, problem } = *self;
+        made(&problem.cells.refiner, || Refiner::new(x, graph, d, problem.objective, monitor))
+    }
+
+    fn multigrid(&self) -> Result<&'t Multigrid> {
+        made(&self.problem.cells.multigrid, || self.refiner()?.multigrid(self.graph, self.monitor))
+    }
+
+    fn centering(&self) -> Result<&'t Centering> {
+        made(&self.problem.cells.centering, || Ok(Centering::new(self.graph.components())))
+    }
+
+    fn spacing(&self) -> Result<f64> {
+        made(&self.problem.cells.spacing, || cut::spacing(self.x, self.graph, self.monitor)).copied()
+    }
+}
+
+methods! {
+    Problem {
+        #[new]
+        fn new(
+            py: Python<'_>, points: Py<Points>, graph: Py<Graph>, n_components: usize, objective: Name<Objective>,
+            n_jobs: usize,
+        ) -> PyResult<Self> {
+            let (objective, pool, cells) = (objective.0, pool(n_jobs)?.map(Arc::new), Cells::default());
+            let problem = Problem { points, graph, n_components, objective, n_jobs, pool, cells };
+            problem.start(py, true, None, |task| Atlas::whole(task.x, task.graph, n_components).map(drop))?;
+            Ok(problem)
+        }
+
+        /// The same problem on the graph without its torn members.
+        fn sheet(&self, py: Python<'_>, torn: Flat<bool>) -> PyResult<Self> {
+            let torn = &*torn;
+            let graph = self.run(py, None, |task| cut::restricted(task.graph, torn))?;
+            self.on(py, self.points.clone_ref(py), graph)
+        }
+
+        /// The same problem with its points breadth first along the graph, and the original index of each.
+        fn renumbered<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<u32>>, Problem)> {
+            let (order, graph) = self.run(py, None, |task| {
+                let order = task.graph.breadth_first(task.monitor)?;
+                let (graph, _) = task.graph.renumbered(&order, task.monitor)?;
+                Ok((order, graph))
+            })?;
+            let order = order.into_pyarray(py);
+            let points = Py::new(py, self.points.get().take(py, &order)?)?;
+            Ok((order, self.on(py, points, graph)?))
+        }
+
+        /// Tangents from `n_neighbors` points, or those of the graph; with `choose`, from as many as the noise needs.
+        #[pyo3(signature = (n_neighbors, seed, progress=None, choose=false))]
+        fn tangents(
+            slf: &Bound<'_, Self>, n_neighbors: Option<usize>, seed: u64, progress: Progress, choose: bool,
+        ) -> PyResult<Tangents> {
+            let (n_neighbors, net) = slf.get().run(slf.py(), progress, |task| {
+                let Task { x, graph, d, monitor, .. } = *task;
+                let scale = if choose { charts::tangent_scale(x, graph, d, seed, monitor)? } else { n_neighbors };
+                let usual = (graph.indices().len() as f64 / graph.len().max(1) as f64).round() as usize;
+                let scale = scale.filter(|&k| k != usual);
+                let net = scale.map(|k| charts::Net::new(x, d, k, seed, monitor)).transpose()?;
+                Ok((scale, net))
+            })?;
+            Ok(Tangents::of(slf.clone().unbind(), n_neighbors, net))
+        }
+
+        /// (sum of w_i H_i) y.
+        fn apply<'py>(&self, py: Python<'py>, y: Flat) -> PyResult<Vector<'py>> {
+            let (y, ready) = (&*y, self.cells.refiner.get().is_some());
+            self.vector(py, y.len(), ready, |task, out| task.refiner()?.apply(task.graph, y, out, task.monitor))
+        }
+
+        /// right_hand_side - (sum of w_i H_i) y, without its mean on every component, which is rounding.
+        fn residual<'py>(&self, py: Python<'py>, right_hand_side: Flat, y: Flat) -> PyResult<Vector<'py>> {
+            let (b, y) = (&*right_hand_side, &*y);
+            let ready = self.cells.refiner.get().is_some() && self.cells.centering.get().is_some();
+            self.vector(py, b.len(), ready, |task, out| {
+                let mut residual = vec![0.0; out.len()];
+                task.refiner()?.residual(task.graph, b, y, &mut residual, task.monitor)?;
+                task.centering()?.apply(&residual, task.d, out)
+            })
+        }
+
+        /// Approximately the inverse of sum of w_i H_i times `v`, without means on components.
+        fn precondition<'py>(&self, py: Python<'py>, v: Flat) -> PyResult<Vector<'py>> {
+            let (v, ready) = (&*v, self.cells.multigrid.get().is_some());
+            self.vector(py, v.len(), ready, |task, out| {
+                task.multigrid()?.cycle_centered(task.centering()?, v, task.d, out, task.monitor)
+            })
+        }
+
+        /// Approximately the inverse of sum of w_i H_i times `v`.
+        fn cycle<'py>(&self, py: Python<'py>, v: Flat) -> PyResult<Vector<'py>> {
+            let (v, ready) = (&*v, self.cells.multigrid.get().is_some());
+            self.vector(py, v.len(), ready, |task, out| task.multigrid()?.cycle(v, task.d, out, task.monitor))
+        }
+    }
+
+    /// The number of neighbors from which tangents should be found, if it is not that of the graph.
+    tangent_scale(seed: u64) -> Option<usize> = |task| {
+        charts::tangent_scale(task.x, task.graph, task.d, seed, task.monitor)
+    };
+
+    /// The means of an embedding. The numbers of each neighborhood go to `per_point`, a row for each field.
+    faithfulness(y: Matrix, per_point: Output) -> Means = |task| {
+        let (y, params) = (points("Y", y, task.monitor)?, FaithfulnessParams::default());
+        Ok(measure::faithfulness_into(task.x, &y, task.graph, params, per_point, task.monitor)?.into())
+    };
+
+    /// The mean of the lower bounds of all neighborhoods whose points do not coincide.
+    lower_bound() -> f64 = |task| {
+        let bound = || measure::mean_lower_bound(task.x, task.d, task.graph, task.monitor);
+        made(&task.problem.cells.lower_bound, bound).copied()
+    };
+
+    /// The right-hand side of eq. 11 for the frames of `y`, and the objective at `y`.
+    frames(y: Matrix) -> (Array, f64) = |task| {
+        let y = points("Y", y, task.monitor)?;
+        let frames = task.refiner()?.frames(task.x, &y, task.graph, task.monitor)?;
+        Ok((Owned(frames.right_hand_side), frames.objective))
+    };
+
+    /// `y` moved by `change` without its mean on every component, and the residual there.
+    moved(right_hand_side: Flat, y: Flat, change: Flat) -> (Array, Array) = |task| {
+        let (mut moved, mut residual) = (vec![0.0; y.len()], vec![0.0; y.len()]);
+        task.centering()?.apply(change, task.d, &mut moved)?;
+        moved.iter_mut().zip(y).for_each(|(moved, y)| *moved += y);
+        task.refiner()?.residual(task.graph, right_hand_side, &moved, &mut residual, task.monitor)?;
+        Ok((Owned(moved), Owned(residual)))
+    };
+
+    /// The diagonal of sum of w_i H_i, a number for each point.
+    diagonal() -> Array = |task| Ok(Owned(task.refiner()?.diagonal(task.graph)));
+
+    /// For every point the sum of the weights of the neighborhoods that hold it.
+    held() -> Array = |task| Ok(Owned(task.refiner()?.held().to_vec()));
+
+    /// The median distance to the farthest neighbor.
+    spacing() -> f64 = |task| task.spacing();
+
+    /// For every neighbor whether `y` tears it off by more than `tau`, without slivers of fewer than `least` points.
+    torn(y: Matrix, tau: f64, least: usize, gap: f64) -> Array<bool> = |task| {
+        let (y, spacing) = (points("Y", y, task.monitor)?, task.spacing()?);
+        let mut torn = cut::torn(task.x, &y, task.graph, spacing, tau, task.monitor)?;
+        cut::mend(&y, task.graph, &mut torn, least, gap * tau * spacing)?;
+        Ok(Owned(torn))
+    };
+
+    /// The number of loops and voids of the data, if it can be found.
+    shape() -> Option<(usize, usize)> = |task| {
+        let find = || {
+            let found = cut::shape(task.x, task.graph, task.d, task.monitor)?;
+            Ok(found.map(|shape| (shape.loops, shape.voids)))
+        };
+        made(&task.problem.cells.shape, find).copied()
+    };
+}
+
+/// A vector of Python that the core writes to.
+type Vector<'py> = Bound<'py, PyArray1<f64>>;
+
+impl Problem {
+    /// The same problem on other data.
+    fn on(&self, py: Python<'_>, points: Py<Points>, graph: Neighborhoods<'static>) -> PyResult<Self> {
+        let graph = NewGraph(graph).into_pyobject(py)?.unbind();
+        let Problem { n_components, objective, n_jobs, .. } = *self;
+        let (pool, cells) = (self.pool.clone(), Cells::default());
+        Ok(Problem { points, graph, n_components, objective, n_jobs, pool, cells })
+    }
+
+    /// Runs `work` on the threads of the problem, watched.
+    pub fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        progress: Progress,
+        work: impl FnOnce(&Task) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        self.start(py, false, progress, work)
+    }
+
+    fn start<T: Send>(
+        &self,
+        py: Python<'_>,
+        brief: bool,
+        progress: Progress,
+        work: impl FnOnce(&Task) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let (mut x, mut lists) = (self.points.get().matrix(py)?, self.graph.get().lists(py)?);
+        let (x, graph) = (x.lend()?, lists.lend()?);
+        let work = |monitor: &dyn Monitor| {
+            let x = points("X", x, monitor)?;
+            work(&Task { x: &x, graph: &graph, d: self.n_components, monitor, problem: self })
+        };
+        match brief {
+            true => run_briefly(py, self.pool.as_deref(), work),
+            false => run_on(py, self.pool.as_deref(), progress, work),
+        }
+    }
+
+    /// A new vector of `len` numbers that `fill` writes; `ready` if nothing has to be made for it first.
+    fn vector<'py>(
+        &self,
+        py: Python<'py>,
+        len: usize,
+        ready: bool,
+        fill: impl FnOnce(&Task, &mut [f64]) -> Result<()> + Send,
+    ) -> PyResult<Vector<'py>> {
+        let out = PyArray1::zeros(py, len, false);
+        let mut writable = out.readwrite();
+        let slice = writable.as_slice_mut()?;
+        self.start(py, ready && len <= BRIEF, None, |task| {
+            let right_len = task.graph.len() * task.d;
+            if len != right_len {
+                let (left, right) = ("the vector", "the points, times n_components,");
+                return Err(Error::LengthMismatch { left, left_len: len, right, right_len });
+            }
+            fill(task, slice)
+        })?;
+        drop(writable);
+        Ok(out)
+    }
+}

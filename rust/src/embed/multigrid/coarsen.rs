@@ -1,0 +1,197 @@
+//! The next coarser level: aggregates of points, how points share in them, and the edges between them.
+
+use rayon::prelude::*;
+
+use super::BLOCK;
+use super::rows::{Block, Rows};
+use crate::embed::check_sometimes;
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::neighbors::Neighborhoods;
+
+/// An edge is strong for a point if it weighs at least this share of the point's strongest.
+const STRONG: f32 = 0.25;
+
+const SMOOTHING: f64 = 0.9; // Share by which a point sees its neighbors' aggregates instead of its own.
+
+/// Aggregates that one point belongs to at most: points listed by thousands would make coarse matrices full.
+const SHARES: usize = 8;
+
+const FREE: u32 = u32::MAX;
+
+/// Every point joined to its neighbors with its own weight; whoever list each other are joined by both.
+pub fn laplacian(
+    graph: &Neighborhoods,
+    reversed: &Neighborhoods,
+    weight: impl Fn(usize) -> f64 + Sync,
+    monitor: &dyn Monitor,
+) -> Result<Rows> {
+    Rows::build(graph.len(), monitor, Vec::new, |mutual: &mut Vec<bool>, i, block| {
+        let (own, listed_by) = (weight(i), reversed.of(i));
+        mutual.clear();
+        mutual.resize(listed_by.len(), false);
+        for &j in graph.of(i) {
+            let at = listed_by.binary_search(&j);
+            at.iter().for_each(|&at| mutual[at] = true);
+            block.push(j, if at.is_ok() { own + weight(j as usize) } else { own } as f32);
+        }
+        let others = listed_by.iter().zip(mutual.iter()).filter(|(_, mutual)| !**mutual);
+        others.for_each(|(&j, _)| block.push(j, weight(j as usize) as f32));
+    })
+}
+
+/// The aggregate of every point with edges, and their number. First come points whose dependents are all free, then
+/// free points join what they depend on most, or form an aggregate with it. None has a single point.
+pub fn aggregates(edges: &Rows, strongest: &[f32], monitor: &dyn Monitor) -> Result<(Vec<u32>, usize)> {
+    let n = strongest.len();
+    let depends = |j: usize, w: f32| w > 0.0 && w >= STRONG * strongest[j];
+    let (mut labels, mut count) = (vec![FREE; n], 0);
+    for i in 0..n {
+        check_sometimes(i, monitor)?;
+        let mut dependents = edges.entries(i).filter(|&(j, w)| depends(j, w)).peekable();
+        if labels[i] == FREE && dependents.peek().is_some() && dependents.all(|(j, _)| labels[j] == FREE) {
+            gather(edges, i, depends, &mut labels, count);
+            count += 1;
+        }
+    }
+    let joined = join(edges, strongest, &labels, monitor)?;
+    joined.into_iter().for_each(|(i, label)| labels[i as usize] = label);
+    for i in (0..n).filter(|&i| strongest[i] > 0.0) {
+        check_sometimes(i, monitor)?;
+        if labels[i] != FREE {
+            continue;
+        }
+        let root = edges.entries(i).find(|&(_, w)| w == strongest[i]).map_or(i, |(j, _)| j);
+        if labels[root] == FREE {
+            gather(edges, root, depends, &mut labels, count);
+            count += 1;
+        }
+        labels[i] = labels[root];
+    }
+    Ok((labels, count as usize))
+}
+
+/// An aggregate of `root` and its free dependents.
+fn gather(edges: &Rows, root: usize, depends: impl Fn(usize, f32) -> bool, labels: &mut [u32], label: u32) {
+    labels[root] = label;
+    let dependents = edges.entries(root).filter(|&(j, w)| depends(j, w));
+    for (j, _) in dependents {
+        if labels[j] == FREE {
+            labels[j] = label;
+        }
+    }
+}
+
+/// Free points beside aggregates that they depend on, with the one along the strongest edge.
+fn join(edges: &Rows, strongest: &[f32], labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+    let best = |i: usize| {
+        let strong = edges.entries(i).filter(|&(j, w)| w >= STRONG * strongest[i] && labels[j] != FREE);
+        strong
+            .reduce(|best, next| if next.1 > best.1 { next } else { best })
+            .map(|(j, _)| (i as u32, labels[j]))
+    };
+    let block = |c: usize| {
+        monitor.check()?;
+        let free = (c * BLOCK..((c + 1) * BLOCK).min(labels.len()))
+            .filter(|&i| labels[i] == FREE && strongest[i] > 0.0);
+        Ok(free.filter_map(best).collect())
+    };
+    let blocks: Result<Vec<Vec<_>>> = (0..labels.len().div_ceil(BLOCK)).into_par_iter().map(block).collect();
+    Ok(blocks?.concat())
+}
+
+/// Shares of aggregates in points, smoothed over strong neighbors. Rows sum to 1.
+pub fn prolong(edges: &Rows, strongest: &[f32], labels: &[u32], monitor: &dyn Monitor) -> Result<Rows> {
+    Rows::build(labels.len(), monitor, Vec::new, |shares: &mut Vec<(u32, f64)>, i, block| {
+        if labels[i] == FREE {
+            return;
+        }
+        shares.clear();
+        let strong = edges.entries(i).filter(|&(_, w)| w > 0.0 && w >= STRONG * strongest[i]);
+        shares.extend(strong.map(|(j, w)| (labels[j], f64::from(w))));
+        let total: f64 = shares.iter().map(|(_, w)| w).sum();
+        shares.iter_mut().for_each(|(_, w)| *w *= SMOOTHING / total);
+        shares.push((labels[i], 1.0 - SMOOTHING));
+        merge(shares);
+        let total: f64 = shares.iter().map(|(_, w)| w).sum();
+        shares.iter().for_each(|&(label, share)| block.push(label, (share / total) as f32));
+    })
+}
+
+/// One share for each aggregate, the largest `SHARES` of them, in rising order of aggregates.
+fn merge(shares: &mut Vec<(u32, f64)>) {
+    shares.sort_by_key(|&(label, _)| label); // stable, so that sums have one order
+    shares.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 += if same { next.1 } else { 0.0 };
+        same
+    });
+    if shares.len() > SHARES {
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares.truncate(SHARES);
+        shares.sort_by_key(|&(label, _)| label);
+    }
+}
+
+/// Sums by column, of one row at a time.
+struct Sums {
+    /// Of each column the place in `sums`, if it is in use.
+    slots: Vec<u32>,
+    sums: Vec<(u32, f64)>,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, column: u32, value: f64) {
+        let slot = &mut self.slots[column as usize];
+        if *slot == FREE {
+            *slot = self.sums.len() as u32;
+            self.sums.push((column, 0.0));
+        }
+        self.sums[*slot as usize].1 += value;
+    }
+
+    /// What was added, by column, but column `own`.
+    fn take(&mut self, own: u32, block: &mut Block) {
+        self.sums.iter().for_each(|&(column, _)| self.slots[column as usize] = FREE);
+        self.sums.sort_unstable_by_key(|&(column, _)| column);
+        let others = self.sums.drain(..).filter(|&(column, _)| column != own);
+        others.for_each(|(column, value)| block.push(column, value as f32));
+    }
+}
+
+/// The edges of P' A P: off the diagonal it is a sum over edges in which nothing large cancels.
+pub fn galerkin(
+    edges: &Rows,
+    prolongation: &Rows,
+    restriction: &Rows,
+    monitor: &dyn Monitor,
+) -> Result<Rows> {
+    let n: usize = restriction.blocks.iter().map(|block| block.len()).sum();
+    let state = || Sums { slots: vec![FREE; n], sums: vec![] };
+    let full = Rows::build(n, monitor, state, |sums, a, block| {
+        for (i, share) in restriction.entries(a) {
+            let mut held = 0.0;
+            for (j, w) in edges.entries(i) {
+                let flow = f64::from(share) * f64::from(w);
+                held += flow;
+                prolongation.entries(j).for_each(|(b, p)| sums.add(b as u32, flow * f64::from(p)));
+            }
+            prolongation.entries(i).for_each(|(b, p)| sums.add(b as u32, -held * f64::from(p)));
+        }
+        sums.take(a as u32, block);
+    })?;
+    mirrored(full, monitor)
+}
+
+/// The half above the diagonal in place of that below, which rounding made different.
+fn mirrored(full: Rows, monitor: &dyn Monitor) -> Result<Rows> {
+    let n = full.blocks.iter().map(|block| block.len()).sum();
+    Rows::build(n, monitor, <()>::default, |(), a, block| {
+        for (b, w) in full.entries(a) {
+            let (columns, values) = full.row(b);
+            let above = columns.binary_search(&(a as u32)).map_or(w, |at| values[at]);
+            block.push(b as u32, if b < a { above } else { w });
+        }
+    })
+}

@@ -1,0 +1,5 @@
+//! Tests of charts.
+
+mod atlas;
+mod dimension;
+mod net;

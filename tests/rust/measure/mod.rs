@@ -1,0 +1,9 @@
+//! Tests of measure.
+
+mod asim;
+mod faithfulness;
+mod geodesic;
+mod overlap;
+mod ranks;
+mod shepard;
+mod skeleton;

@@ -1,0 +1,4 @@
+//! Tests of spectral.
+
+mod eigenvectors;
+mod weights;
