@@ -104,7 +104,7 @@ class Neighborhoods:
         fixed = None if indptr is None else _read_only(indptr)
         self.core = _core.Graph(_read_only(indices), n_neighbors=n_neighbors, indptr=fixed)
         if distances is not None and len(distances) != len(indices):
-            raise ValueError(f"there are {len(indices)} neighbours, but {len(distances)} distances")
+            raise ValueError(f"there are {len(indices)} neighbors, but {len(distances)} distances")
         self.distances = None if distances is None else _read_only(distances)
         self.method, self.recall_, self.seconds = method, recall, seconds
 
