@@ -212,9 +212,7 @@ def test_bad_input(kind):
     with pytest.raises(ValueError, match="X holds NaN at row 3, column 1"):
         kind().fit(x)
     x[3, 1] = 1e200
-    with pytest.raises(
-        ValueError, match=r"X holds 1e200 at row 3, column 1: squared distances overflow"
-    ):
+    with pytest.raises(ValueError, match=r"X holds 1e200 at row 3, column 1: squared distances overflow"):
         kind().fit(x)
     with pytest.raises(ValueError, match="n_components = 5 exceeds the 4 dimensions"):
         kind(5).fit(cloud(30, 4))
