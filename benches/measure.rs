@@ -1,4 +1,4 @@
-//! How fast embeddings are measured once the neighbours are known: `cargo bench --bench measure`.
+//! How fast embeddings are measured once the neighbors are known: `cargo bench --bench measure`.
 //!
 //! Under `cargo test --benches` criterion runs everything once, and the data are small.
 
@@ -26,7 +26,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The embedding is the true coordinates, and the search for neighbours is not timed.
+/// The embedding is the true coordinates, and the search for neighbors is not timed.
 fn everything(criterion: &mut Criterion, name: &str, Sample { x, coordinates }: &Sample) -> Result<()> {
     let (x, y) = (points(x.view())?, points(coordinates.view())?);
     let (n, d) = (x.len(), y.dim());

@@ -1,4 +1,4 @@
-//! How fast neighbours are found: `cargo bench --bench neighbors`.
+//! How fast neighbors are found: `cargo bench --bench neighbors`.
 //!
 //! Under `cargo test --benches` criterion runs everything once, and the data are small.
 

@@ -4,7 +4,7 @@
     python benches/python/bench_align.py --peers        # also LTSA, UMAP and Isomap: minutes
     python benches/python/bench_align.py --anneal       # also simulated annealing: a minute
 
-The data are 3-D swiss rolls. "one PSA" is a whole fit with default parameters: neighbours, tangents,
+The data are 3-D swiss rolls. "one PSA" is a whole fit with default parameters: neighbors, tangents,
 alignment, eq. 11, refinement and measures. Ratios are of times in one run; every peer runs once. Disparity is
 that of scipy.spatial.procrustes to the true coordinates; "in-plane" is that of the noise within the surface,
 which no method can know.
@@ -57,7 +57,7 @@ def one_psa(x, threads, **parameters):
 
 def stages(few, many, options):
     print(f"### Time: swiss roll, 3-D to 2-D, k = {K}, best of {options.repeats}\n")
-    names = ("neighbours", "charts", "alignment", "assembly", "refine", "faithfulness")
+    names = ("neighbors", "charts", "alignment", "assembly", "refine", "faithfulness")
     row("n", *names, "one PSA, s", "R_N / bound", "disparity")
     row("--:", *["--:"] * (len(names) + 3))
     took = []
@@ -100,7 +100,7 @@ def run_child(who, n, noise, options):
 
 
 def in_either_order(n, options):
-    """Many points as they came, and renumbered so that neighbours lie near each other in memory."""
+    """Many points as they came, and renumbered so that neighbors lie near each other in memory."""
     print(f"### The order of points: {n} of a roll, embedded as they came, or renumbered first\n")
     row("algorithm", "as they came, s", "renumbered, s", "ratio")
     row("---", "--:", "--:", "--:")
@@ -135,7 +135,7 @@ def child(who, n, noise, threads):
 
 def under_noise(sizes, options):
     print("### Disparity to the truth under noise, default parameters; in multiples of what is in-plane\n")
-    row("n", "noise", "tangent neighbours", "in-plane", "PSA", "multiple", "GP", "multiple", "PSA, s")
+    row("n", "noise", "tangent neighbors", "in-plane", "PSA", "multiple", "GP", "multiple", "PSA, s")
     row("--:", *["--:"] * 8)
     for n in sizes:
         for deviation in NOISES:

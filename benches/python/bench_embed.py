@@ -1,11 +1,11 @@
-"""What greedy Procrustes and its refinement cost and reach, beside the search for neighbours and peers.
+"""What greedy Procrustes and its refinement cost and reach, beside the search for neighbors and peers.
 
     python benches/python/bench_embed.py                     # --quick: small data, seconds
     python benches/python/bench_embed.py --peers             # also LTSA and UMAP: minutes
     python benches/python/bench_embed.py --large             # also 10,000,000 points: needs some GB
     python benches/python/bench_embed.py --wide images.npz   # also the array X of a file, in 10 dimensions
 
-The data are 3-D swiss rolls. "one GP" is everything: neighbours, charts, one start, R_N. Ratios are of times
+The data are 3-D swiss rolls. "one GP" is everything: neighbors, charts, one start, R_N. Ratios are of times
 in one run; every peer runs once. Disparity is that of scipy.spatial.procrustes to the true coordinates.
 """
 
@@ -51,7 +51,7 @@ def main():
 
 
 def one_gp(x, threads, **parameters):
-    """Neighbours, charts, one start, R_N."""
+    """Neighbors, charts, one start, R_N."""
     settings = {"n_init": 1, "refine": None, "random_state": 0, "n_jobs": threads} | parameters
     return ub.GreedyProcrustes(2, K, **settings).fit(x)
 
@@ -67,7 +67,7 @@ def disparity(truth, y):
 
 def times(few, many, options):
     print(f"### Time: swiss roll, 3-D to 2-D, k = {K}\n")
-    row("n", "neighbours, s", "one GP, s", "one GP / neighbours", "R_N / bound", "disparity")
+    row("n", "neighbors, s", "one GP, s", "one GP / neighbors", "R_N / bound", "disparity")
     row("--:", "--:", "--:", "--:", "--:", "--:")
     best = []
     for n in (few, many):
@@ -159,7 +159,7 @@ def wide(options):
     model.fit(x, neighborhoods=nb)
     seconds = sum(model.timings_[stage] for stage in ("charts", "greedy") if stage in model.timings_)
     print(f"### Wide data: {len(x)} x {x.shape[1]} to 10-D, k = {K}\n")
-    print(f"neighbours {search:.2f} s; charts and GP {seconds:.2f} s, {seconds / search:.3f} of it; ", end="")
+    print(f"neighbors {search:.2f} s; charts and GP {seconds:.2f} s, {seconds / search:.3f} of it; ", end="")
     print(f"R_N {model.faithfulness_.r_n:.3f}, bound {model.faithfulness_.lower_bound:.3f}\n")
 
 

@@ -2,7 +2,7 @@
 
     python benches/python/bench_geodesic.py             # --quick: small data, seconds
 
-A 3-D swiss roll and its true coordinates, 12 neighbours. scipy's Dijkstra runs on one thread, so it is
+A 3-D swiss roll and its true coordinates, 12 neighbors. scipy's Dijkstra runs on one thread, so it is
 compared on one; what has to be done with the distances is part of our time, not of scipy's.
 """
 
@@ -61,7 +61,7 @@ def undirected(x, nb):
 
 def costs(sizes, options):
     print(f"### One call with its defaults, k = {K}, {options.threads} threads\n")
-    row("n", "neighbours, s", "geodesic, s", "shepard, s", "nieqa_global, s")
+    row("n", "neighbors, s", "geodesic, s", "shepard, s", "nieqa_global, s")
     row("--:", "--:", "--:", "--:", "--:")
     for n in sizes:
         x, y = ub.datasets.swiss_roll(n, random_state=0)

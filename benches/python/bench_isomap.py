@@ -3,7 +3,7 @@
     python benches/python/bench_isomap.py               # --quick: small data, seconds
     python benches/python/bench_isomap.py --large       # also a million points from landmarks
 
-A 3-D swiss roll, 12 neighbours. Both run in turn, round after round; the disparity is that between the two
+A 3-D swiss roll, 12 neighbors. Both run in turn, round after round; the disparity is that between the two
 embeddings after Procrustes analysis.
 """
 

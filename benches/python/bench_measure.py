@@ -1,7 +1,7 @@
-"""What faithfulness costs once the neighbours are known, in time and memory, beside the search for them.
+"""What faithfulness costs once the neighbors are known, in time and memory, beside the search for them.
 
     python benches/python/bench_measure.py              # --quick: small data, seconds
-    python benches/python/bench_measure.py --large      # also finds the neighbours of 10,000,000 points
+    python benches/python/bench_measure.py --large      # also finds the neighbors of 10,000,000 points
 
 The embedding of a 3-D swiss roll is its true coordinates. Times are the best of several rounds in turn.
 Memory is that of a process of its own: the highest resident size less what it was when the arrays had been
@@ -51,7 +51,7 @@ def main():
 
 def times(sizes, options):
     print(f"### Time: swiss roll, 3-D to 2-D, k = {K}\n")
-    row("n", "neighbours, s", "faithfulness, s", "faithfulness / neighbours", "in one round")
+    row("n", "neighbors, s", "faithfulness, s", "faithfulness / neighbors", "in one round")
     row("--:", "--:", "--:", "--:", "---")
     best = []
     for n in sizes:
@@ -70,7 +70,7 @@ def times(sizes, options):
     (search_few, measure_few), (search_many, measure_many) = best
     few, many = sizes
     print(f"\nFrom {few} to {many} points, {many / few:g} times as many:")
-    print(f"neighbours {search_many / search_few:.1f} times as long, ", end="")
+    print(f"neighbors {search_many / search_few:.1f} times as long, ", end="")
     print(f"faithfulness {measure_many / measure_few:.1f} times.\n")
 
 
@@ -84,7 +84,7 @@ def memory(sizes, threads):
             np.save(Path(folder, "x.npy"), x)
             np.save(Path(folder, "y.npy"), y)
             np.save(Path(folder, "indices.npy"), ub.neighborhoods(x, K).indices)
-            for work in ("neighbours", "faithfulness"):
+            for work in ("neighbors", "faithfulness"):
                 given, peak, result, _ = in_child(work, folder, n, threads)
                 cells = (f"{v / MEGABYTE:.1f}" for v in (given, peak, result))
                 row(n, work, *cells, f"{peak / given:.2f}")
@@ -94,12 +94,12 @@ def memory(sizes, threads):
 def large(options):
     """In a process of its own, timed there, because its arrays are large."""
     n = LARGE // 100 if options.quick else LARGE
-    print(f"### Neighbours of {n} points, k = {K}\n")
+    print(f"### Neighbors of {n} points, k = {K}\n")
     with tempfile.TemporaryDirectory() as folder:
         x, _ = ub.datasets.swiss_roll(n, random_state=0)
         np.save(Path(folder, "x.npy"), x)
         del x
-        given, peak, result, seconds = in_child("neighbours", folder, n, options.threads)
+        given, peak, result, seconds = in_child("neighbors", folder, n, options.threads)
     print(f"{seconds:.2f} s; input {given / MEGABYTE:.0f} MB, ", end="")
     print(f"peak above it {peak / MEGABYTE:.0f} MB, of which result {result / MEGABYTE:.0f} MB\n")
 
@@ -113,7 +113,7 @@ def in_child(work, folder, n, threads):
 
 def child(work, folder, n, threads):
     """Read, remember the peak so far, work, and print what was asked of `in_child`."""
-    names = {"neighbours": ("x",), "faithfulness": ("x", "y", "indices")}[work]
+    names = {"neighbors": ("x",), "faithfulness": ("x", "y", "indices")}[work]
     arrays = [np.load(folder / f"{name}.npy") for name in names]
     nb = ub.Neighborhoods(arrays[2], n_neighbors=K) if work == "faithfulness" else None
     before, start = peak_memory(), time.perf_counter()

@@ -1,16 +1,16 @@
-"""The time from an array of points to the neighbours and distances of all, beside other packages in one run.
+"""The time from an array of points to the neighbors and distances of all, beside other packages in one run.
 
     pip install -r benches/python/requirements.txt
     python benches/python/bench_neighbors.py            # --quick: small data, seconds
     python benches/python/bench_neighbors.py --approximate --mnist mnist_70k.npz
 
-Each package is given the same array, asked for one neighbour more if it lists the point itself, and runs on
+Each package is given the same array, asked for one neighbor more if it lists the point itself, and runs on
 the same number of threads. Ratios below 1 mean that unbend is faster. kd-trees are compared in 3 dimensions,
 exhaustive searches in 50, 256 and 784. Wide data are float32, which is all that faiss takes, so that nobody
 converts; the last column shows how many lists have the members that unbend, exact in double precision, finds.
 
-With --approximate, searches that may miss some neighbours are compared instead: their recall is that of
-1,000 points drawn at random, of which all true neighbours are known. pynndescent is compiled before;
+With --approximate, searches that may miss some neighbors are compared instead: their recall is that of
+1,000 points drawn at random, of which all true neighbors are known. pynndescent is compiled before;
 hnswlib gets the first settings of a list, from quick to thorough, that reach the recall. The images of
 MNIST (an .npz with 70,000 rows X) are read from a file; surfaces of ten dimensions, with noise, are made.
 --surfaces chooses which, by the dimensions of their space, and --peers beside what: with a million points
@@ -38,7 +38,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small data: does everything run?")
-    parser.add_argument("--approximate", action="store_true", help="searches that may miss some neighbours")
+    parser.add_argument("--approximate", action="store_true", help="searches that may miss some neighbors")
     parser.add_argument("--mnist", type=Path, help="the images of MNIST, an .npz with X")
     parser.add_argument("--surfaces", type=int, nargs="*", default=(50, 16), help="their dimensions, or none")
     parser.add_argument("--peers", nargs="*", default=("pynndescent", "hnswlib"), help="beside what")
@@ -221,7 +221,7 @@ def approximations(name, x, target, others, options):
 
 
 def last_distances(x, asked):
-    """The squared distance of the last true neighbour of each point asked about."""
+    """The squared distance of the last true neighbor of each point asked about."""
     norms, truth = np.einsum("ij,ij->i", x, x), []
     for some in np.array_split(asked, 25):
         for i, products in zip(some, x[some] @ x.T, strict=True):
@@ -231,7 +231,7 @@ def last_distances(x, asked):
 
 
 def recall_of(x, found, asked, truth):
-    """The share of neighbours found that are no farther than the last true one."""
+    """The share of neighbors found that are no farther than the last true one."""
     right = 0
     for i, last in zip(asked, truth, strict=True):
         others = found[i][found[i] != i][:K]
@@ -253,7 +253,7 @@ def fits(x, options):
         start = time.perf_counter()
         fitted = model(neighbors_method="approximate").fit(x)
         whole = time.perf_counter() - start
-        search = fitted.timings_["neighbours"]
+        search = fitted.timings_["neighbors"]
         r_n = fitted.faithfulness_.r_n
         ratio = r_n / model().fit(x, neighborhoods=exact).faithfulness_.r_n
         cells = (f"{search:.2f}", f"{whole:.2f}", f"{whole / search:.2f}", f"{r_n:.5f}", f"{ratio:.4f}")

@@ -81,10 +81,10 @@ def side_by_side(options, folder):
     row("ratio", f"{seconds:.2f}", f"{peak:.2f}", "", f"{cells['disparity'] / whole['disparity']:.3f}")
     print(
         f"\nThe driver: {cells['driver'] / MEGABYTE:.0f} MB. "
-        f"Neighbourhoods surely whole: {cells['proved']:.4%}."
+        f"Neighborhoods surely whole: {cells['proved']:.4%}."
     )
     print(f"Seconds of the stages: {cells['stages']}\n")
-    print("R_N of neighbourhoods above their bound, quantiles:\n")
+    print("R_N of neighborhoods above their bound, quantiles:\n")
     row("", *(f"{q:.0%}" for q in QUANTILES))
     row("---", *["--:"] * len(QUANTILES))
     for name in ("border", "inside"):
@@ -207,7 +207,7 @@ def large(options, folder):
         "planned, MB",
         "peak, MB",
         "R_N / bound",
-        "neighbourhoods surely whole",
+        "neighborhoods surely whole",
         "disparity",
     )
     row(*["--:"] * 7)
@@ -244,7 +244,7 @@ def real(options):
     if not os.path.exists(options.real):
         return print(f"{options.real} is not there: nothing is measured")
     print(f"{Path(options.real).name}, to 2 dimensions, nothing cut:\n")
-    row("", "seconds", "R_N", "R_C", "bound", "neighbourhoods surely whole")
+    row("", "seconds", "R_N", "R_C", "bound", "neighborhoods surely whole")
     row("---", *["--:"] * 5)
     for name in ("real_whole", "real_cells"):
         found = called(options, name)

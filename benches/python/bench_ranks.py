@@ -5,7 +5,7 @@
 Blobs in 50 dimensions, embedded in 2 by principal components, K = 20. Times are the best of several rounds
 in turn; CPU time counts all threads. Memory is that of a process of its own: the highest resident size less
 what it was when the arrays had been read. A million points of a roll are looked at in a sample, beside the
-search for all neighbours.
+search for all neighbors.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def timed(works, repeats):
 
 
 def alone(x, y, jobs):
-    """Trustworthiness and continuity with K neighbours, and nothing else."""
+    """Trustworthiness and continuity with K neighbors, and nothing else."""
     tables = _core.rank_tables(x, y, K, None, None, jobs)
     return [values.mean() for values in tables.values(["trustworthiness", "continuity"], K).values()]
 
@@ -114,7 +114,7 @@ def large(options):
         found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     peak, wall, cpu, search = map(float, found)
     print(f"### Exact, in a process of its own: {n} blobs, 50-D to 2-D, k = {K}\n")
-    row("peak above the input, MB", "wall, s", "CPU, s", "neighbours in X alone, wall, s")
+    row("peak above the input, MB", "wall, s", "CPU, s", "neighbors in X alone, wall, s")
     row("--:", "--:", "--:", "--:")
     row(f"{peak / MEGABYTE:.0f}", f"{wall:.2f}", f"{cpu:.2f}", f"{search:.2f}")
     print()
@@ -142,7 +142,7 @@ def sample(options):
     }
     jobs = options.threads
     print(f'### n_centers="auto": {n} points of a roll, half-width 0.005, k = {K}\n')
-    row("embedding", "points looked at", "T", "C", "wall, s", "neighbours of all of X, s", "ratio")
+    row("embedding", "points looked at", "T", "C", "wall, s", "neighbors of all of X, s", "ratio")
     row("---", "--:", "--:", "--:", "--:", "--:", "--:")
     for name, y in embeddings.items():
         found = {}

@@ -6,7 +6,7 @@ Three embeddings of 50,000 points, and three of 200,000. Each report is written,
 Chromium without a network and without a graphics card: seconds from the start of the navigation until it
 shows all points and answers. Then it is used: milliseconds from frame to frame while the wheel turns, in the
 median and at the 95th percentile; and for a turn of the wheel, for a step of the pointer, whose point shows
-its twelve neighbours in all pictures, and for a selection of half of the points, each until the next frame
+its twelve neighbors in all pictures, and for a selection of half of the points, each until the next frame
 is done, the median of several. Waiting for a frame and doing nothing takes 33.
 
 `--peers` writes the same points with plotly, which must be installed: size and seconds until it has drawn.
@@ -109,7 +109,7 @@ def pictures(path, folder, n):
 
 
 def peer(n, ys, errors, folder):
-    """The same points with plotly: three pictures, coloured, nothing linked, no neighbours."""
+    """The same points with plotly: three pictures, coloured, nothing linked, no neighbors."""
     try:
         import plotly.graph_objects as go
         from plotly.subplots import make_subplots

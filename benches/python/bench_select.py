@@ -1,12 +1,12 @@
-"""Does unbend.select find the right dimension and a good number of neighbours, and what does it cost?
+"""Does unbend.select find the right dimension and a good number of neighbors, and what does it cost?
 
     python benches/python/bench_select.py                    # dimension, 20 seeds; choices, 3 seeds
     python benches/python/bench_select.py --faces FILE       # also the faces in an .npz with an array X
     python benches/python/bench_select.py --cost             # seconds alone, beside one fit and the scoring;
                                                              # with --faces FILE those of a sweep of it, too
 
-Noise is normal in every column; its deviation is a share of the neighbourhood radius, the median distance to
-the 12th neighbour of the clean data. In data of more than 20 columns that would be a displacement of many
+Noise is normal in every column; its deviation is a share of the neighborhood radius, the median distance to
+the 12th neighbor of the clean data. In data of more than 20 columns that would be a displacement of many
 radii, and the share is of the whole displacement instead. Disparity is that of scipy.spatial.procrustes to
 the true coordinates.
 """
@@ -139,7 +139,7 @@ def cost_of(x, models):
     one = sum(least_of(3, lambda m=m: m.set_params(n_neighbors=24).fit(x)) for m in models.values())
     runs = [timed(lambda: ub.select(x, sizes, methods=models, random_state=0)) for _ in range(5)]
     whole, found = min(runs, key=lambda run: run[0])
-    parts = [found.timings[part] for part in ("embeddings", "neighbours", "dimension", "graphs", "measures")]
+    parts = [found.timings[part] for part in ("embeddings", "neighbors", "dimension", "graphs", "measures")]
     seconds, every = timed(lambda: ub.select(x, sizes, methods=models, exhaustive=True, random_state=0))
     assert found.best.key == every.best.key
     made = f"{len(found.candidates)} of {len(every.candidates)}"

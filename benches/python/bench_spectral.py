@@ -3,7 +3,7 @@
     python benches/python/bench_spectral.py             # --quick: small data, seconds
 
 The data are a 3-D swiss roll. scikit-learn is stopped where it would look for eigenvectors, so its time is
-that of its neighbour search, weights and matrix; ours here includes the neighbour search, too. Both make
+that of its neighbor search, weights and matrix; ours here includes the neighbor search, too. Both make
 the same matrix (HLLE: scikit-learn takes a full QR, and so makes another).
 """
 
@@ -19,7 +19,7 @@ METHODS = {"LLE": "standard", "MLLE": "modified", "LTSA": "ltsa", "HLLE": "hessi
 
 
 def make(name, x, graph, threads):
-    """W_i of every neighbourhood."""
+    """W_i of every neighborhood."""
     return {
         "LLE": lambda: LocalWeights.lle(x, graph, "tikhonov", 1e-3, None, threads),
         "LDR-LLE": lambda: LocalWeights.lle(x, graph, "ldr", 0.0, 2, threads),
@@ -83,7 +83,7 @@ def alone(n, options):
 
 
 def beside(n, options):
-    print(f"\n### Neighbours, weights and matrix beside scikit-learn: n = {n:,}\n")
+    print(f"\n### Neighbors, weights and matrix beside scikit-learn: n = {n:,}\n")
     row("algorithm", "ours, s", "theirs, s", "ours / theirs (lowest to highest)")
     row(":--", *["--:"] * 3)
     x, _ = ub.datasets.swiss_roll(n, random_state=0)

@@ -3,8 +3,8 @@
     pip install numpy zadu tensorflow-projection-qm
     python benches/python/conformance_peers.py
 
-Peers choose their own neighbours, so only the cases whose neighbourhoods are the k nearest points take part.
-Each peer is compared with the measure it implements, R_N or R_C, on the neighbourhoods it means to use.
+Peers choose their own neighbors, so only the cases whose neighborhoods are the k nearest points take part.
+Each peer is compared with the measure it implements, R_N or R_C, on the neighborhoods it means to use.
 """
 
 import json
@@ -36,10 +36,10 @@ def main():
 
 
 class Zadu:
-    """R_N over the k neighbours, without the point itself."""
+    """R_N over the k neighbors, without the point itself."""
 
     package = "zadu"
-    columns = ("R_N without the point", "`proc`", "`proc`, X's neighbours on both sides")
+    columns = ("R_N without the point", "`proc`", "`proc`, X's neighbors on both sides")
 
     def __init__(self):
         from zadu.measures import procrustes
@@ -54,7 +54,7 @@ class Zadu:
 
 
 class ProjectionQM:
-    """R_C with the point itself, which its k counts: k + 1 for k neighbours."""
+    """R_C with the point itself, which its k counts: k + 1 for k neighbors."""
 
     package = "tensorflow-projection-qm"
     columns = ("R_C", "`Procrustes(k + 1)`", f"Y moved by {FAR:g}", "one centred Y_i at a time")

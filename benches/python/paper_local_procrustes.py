@@ -9,8 +9,8 @@
 FOLDER holds frey_faces.npz (X, 1965 x 560) and usps_9298.npz (X, 9298 x 256, and labels). Which 638 of the
 929 twos there are the paper's is not known: the first 638 are taken.
 
-Judged as in the paper: neighbourhoods without the point itself, the least R_N and the least R_C over k, each
-for itself. GP and PSA are not cut, and refined (section 4.4), with the point itself in its neighbourhood, for
+Judged as in the paper: neighborhoods without the point itself, the least R_N and the least R_C over k, each
+for itself. GP and PSA are not cut, and refined (section 4.4), with the point itself in its neighborhood, for
 at most 60 steps, the default, and for at most 300. Everything is drawn with random_state = 0.
 
 Costs are those of the algorithms. All embeddings are kept, some MB. The longest are 300 steps of refinement
@@ -73,7 +73,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Method:
-    """How to embed a sample with k neighbours."""
+    """How to embed a sample with k neighbors."""
 
     name: str
     row: str
@@ -342,7 +342,7 @@ def details(sample, methods, sizes, outcomes, report):
     report(
         "R_N [R_C] for each k. Rescaled, overlap and disparity (scipy.spatial.procrustes to the true "
         "coordinates) for the k of the least R_N, rescaled where there is such a column. Seconds for all k, "
-        "of ours without the search for neighbours.\n"
+        "of ours without the search for neighbors.\n"
     )
     rows = [["", *(f"k = {k}" for k in sizes), "rescaled", "overlap", "disparity", "seconds"]]
     bounds = [f"{sample.bound(k):.4f}" for k in sizes]
@@ -377,11 +377,11 @@ def disparity(sample, outcome):
 
 
 def pieces(sample, sizes):
-    """The k at which the neighbourhoods fall apart."""
+    """The k at which the neighborhoods fall apart."""
     for k in sizes:
         count = int(sample.within(k).component_labels.max()) + 1
         if count > 1:
-            yield f"- k = {k}: the neighbourhoods fall into {count} components"
+            yield f"- k = {k}: the neighborhoods fall into {count} components"
 
 
 def remarks(methods, outcomes):

@@ -15,10 +15,10 @@ What differs from the paper: it took the authors' programs; here LLE, LTSA and I
 LE is its spectral embedding of the graph with equal weights. RML has no program: GP and PSA stand in its
 place. The range of u1 is not printed: 1.5 pi to 4.5 pi is taken, and 0 to 21 for u2. Their equation is even
 in the angle u1, which is not arc length, so the roll is not isometric to (u1, u2): M_t is as printed, and
-"M_t arc" to the coordinates to which it is. M_G is measured with k_l = n / 10 neighbours as they advise,
+"M_t arc" to the coordinates to which it is. M_G is measured with k_l = n / 10 neighbors as they advise,
 and with k_l = k ("M_G k"): the 100 nearest of 1000 points reach from one turn of this roll to the next.
 
-Neighbourhoods do not hold the point itself.
+Neighborhoods do not hold the point itself.
 """
 
 import argparse
@@ -267,7 +267,7 @@ def figure_1(draws, report):
     report(f"### Fig. 1: 100 points and their normalised coordinates, {draws} draws\n")
     rows = [["", "paper", "median", "least", "most"]]
     found = [normalised(seed)[2] for seed in range(draws)]
-    for name, printed in (("M_P", "0.8054"), ("neighbours of the origin kept", "0.6"), ("ASIM", "-")):
+    for name, printed in (("M_P", "0.8054"), ("neighbors of the origin kept", "0.6"), ("ASIM", "-")):
         values = [numbers[name] for numbers in found]
         rows.append([name, printed, *(f"{f(values):.4g}" for f in (np.median, np.min, np.max))])
     report.table(rows)
@@ -280,7 +280,7 @@ def normalised(seed):
     all_of_it = ub.neighborhoods(x, 99)
     kept = np.intersect1d(*(np.argsort(np.linalg.norm(points, axis=1))[:10] for points in (x, y)))
     m_p = ub.metrics.procrustes(x, y, neighborhoods=all_of_it)
-    return x, y, {"M_P": m_p, "neighbours of the origin kept": len(kept) / 10, "ASIM": ub.metrics.asim(x, y)}
+    return x, y, {"M_P": m_p, "neighbors of the origin kept": len(kept) / 10, "ASIM": ub.metrics.asim(x, y)}
 
 
 # M_G -----------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def figure_1():
     """The points, their normalised coordinates, and in both the ten nearest to the origin."""
     x, y, numbers = normalised(0)
     near, there = (np.argsort(np.linalg.norm(points, axis=1))[:10] for points in (x, y))
-    said = f"as one neighbourhood $R_N$ {numbers['M_P']:.3f}, ASIM {numbers['ASIM']:.0e}"
+    said = f"as one neighborhood $R_N$ {numbers['M_P']:.3f}, ASIM {numbers['ASIM']:.0e}"
     figure, places = panelled(1, 2, f"100 points, and the same normalised: {said}", (10.5, 4.6), 0.82)
     titles = (
         "x: circles are the 10 nearest to the origin",

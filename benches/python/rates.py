@@ -2,7 +2,7 @@
 
     python benches/python/rates.py              # --quick stops at 30,000 points
 
-Exponents of the mean radius of a neighbourhood, fitted through all sizes, stand beside those of Goldberg
+Exponents of the mean radius of a neighborhood, fitted through all sizes, stand beside those of Goldberg
 and Ritov (2009). A theorem gives an upper bound, so a larger exponent is no contradiction. It speaks of the
 largest radius; the mean is steadier. The fishbowl is conformal to its coordinates, not isometric: there only
 R_C is promised to vanish.

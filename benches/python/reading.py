@@ -6,10 +6,10 @@
 
 The states are made in reading_population.py from true coordinates. Thresholds were chosen on the surfaces of
 `LEARNT`; those of `HELD_OUT`, with other seeds, judge them. For every threshold the program prints where the
-kinds that it divides lie, and the cut of least error on the former. Samples with neighbours that are far in
+kinds that it divides lie, and the cut of least error on the former. Samples with neighbors that are far in
 the truth (n too small for k) have no faithful embedding: they are left out and counted apart.
 
-Surfaces that are only some steps wide on the neighbourhood graph (n near 1000) hide folds from the overlap.
+Surfaces that are only some steps wide on the neighborhood graph (n near 1000) hide folds from the overlap.
 
 `--algorithms` has no states by construction. There the same numbers, taken from the true flat coordinates
 instead of the data and so free of curvature and noise, stand beside the reading (those of cylinder,
@@ -168,7 +168,7 @@ def wrong(high, low, cut):
 
 
 def best_cut(high, low):
-    """The middle of the cuts between neighbouring values at which the fewest are on the wrong side."""
+    """The middle of the cuts between neighboring values at which the fewest are on the wrong side."""
     ends = np.unique(np.concatenate([high, low]))
     cuts = np.sqrt(np.maximum(ends[1:], 1e-12) * np.maximum(ends[:-1], 1e-12))
     errors = np.array([wrong(high, low, cut) for cut in cuts])
@@ -210,7 +210,7 @@ def mistakes(found):
 def left_out(found):
     """What the rule says where nothing can be said."""
     for title, group in (
-        ("some neighbours far in the truth", [c for c in found if c.short_circuits > 0]),
+        ("some neighbors far in the truth", [c for c in found if c.short_circuits > 0]),
         ("read as thick", [c for c in found if c.said.kind == "thick"]),
     ):
         print(

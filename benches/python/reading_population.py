@@ -1,8 +1,8 @@
 """Embeddings whose state is known by construction: surfaces with true coordinates, and what is done to them.
 
 Coordinates are arc lengths, so an embedding made of them is faithful, and everything else is made from them.
-Data get any number of dimensions by a rotation, and noise in all of them; the neighbourhoods are those of
-the noisy data. `h` is the mean distance to the k-th neighbour without noise.
+Data get any number of dimensions by a rotation, and noise in all of them; the neighborhoods are those of
+the noisy data. `h` is the mean distance to the k-th neighbor without noise.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ HELD_OUT = {
 
 @dataclass
 class Data:
-    """One noisy sample in q dimensions, its true coordinates and its neighbourhoods."""
+    """One noisy sample in q dimensions, its true coordinates and its neighborhoods."""
 
     surface: str
     x: np.ndarray
@@ -99,7 +99,7 @@ class Data:
 
     @property
     def short_circuits(self):
-        """The share of neighbours that are far in the truth."""
+        """The share of neighbors that are far in the truth."""
         indices = self.near.indices.reshape(len(self.u), -1)
         far = np.linalg.norm(self.u[indices] - self.u[:, None], axis=2) > 4 * self.h
         return far.mean()

@@ -22,7 +22,7 @@ MILLION = 1e6
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured: one thread, swiss roll, 12 neighbours, PSA, from 3 dimensions to 2.
+    """What was measured: one thread, swiss roll, 12 neighbors, PSA, from 3 dimensions to 2.
 
     Seconds of computing for a million points of a cell, by stage; seconds for an overlap and for a task of
     the driver.

@@ -19,6 +19,8 @@ _Sparse = tuple[_Pointer, _Indices, _Array]
 
 # fmt: off
 __all__ = [
+    "AVERAGED_TANGENTS", "FAITHFULNESS_FIELDS", "FULL_NET_NEIGHBORS", "MAX_BASES_ENTRIES",
+    "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS",
     "Graph", "LocalWeights", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents",
     "Triangle", "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix", "cylinder",
     "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere",
@@ -27,6 +29,15 @@ __all__ = [
     "swiss_roll", "swiss_roll_wittman", "three_peaks", "within",
 ]
 # fmt: on
+
+AVERAGED_TANGENTS: int
+FAITHFULNESS_FIELDS: int
+FULL_NET_NEIGHBORS: int
+MAX_BASES_ENTRIES: int
+MAX_DIM_WITH_BASES: int
+MAX_LISTED_NEIGHBORS: int
+MAX_MAGNITUDE: float
+MAX_ROOTS: int
 
 class Stopped(RuntimeError): ...
 

@@ -146,5 +146,5 @@ def _graph(adata: Any, use_rep: str, key: str) -> Neighborhoods:
     entry = adata.uns[key]
     found_in = entry.get("params", {}).get("use_rep", use_rep)
     if found_in != use_rep:
-        raise ValueError(f"the neighbours under {key!r} were found in {found_in}, not in {use_rep}")
+        raise ValueError(f"the neighbors under {key!r} were found in {found_in}, not in {use_rep}")
     return Neighborhoods.from_graph(adata.obsp[entry.get("distances_key", "distances")])

@@ -84,7 +84,7 @@ def test_quality_of_a_sample_leaves_gaps(cells):
         (lambda a: ub.anndata.embed(a, neighbors_key="knn"), "uns has no 'knn'"),
         (
             lambda a: ub.anndata.embed(a, "X_shadow", neighbors_key="neighbors"),
-            "the neighbours under 'neighbors' were found in X_pca, not in X_shadow",
+            "the neighbors under 'neighbors' were found in X_pca, not in X_shadow",
         ),
         (lambda a: ub.anndata.quality(a, "X_umap"), "obsm has no 'X_umap'"),
         (lambda a: ub.anndata.quality(a, "X_flat", measures="ranks", key_added="e"), "needs R_C"),

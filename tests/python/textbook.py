@@ -1,6 +1,6 @@
 """Every faithfulness measure, said as plainly as numpy allows: slow, and meant to be checked by reading.
 
-Notation: X_i (m x q) and Y_i (m x d) are the rows of one neighbourhood in the input and in the embedding,
+Notation: X_i (m x q) and Y_i (m x d) are the rows of one neighborhood in the input and in the embedding,
 H is centring, x2 = |HX_i|^2, y2 = |HY_i|^2, and s are the singular values of Z = X_i' H Y_i. Equation numbers
 are those of Goldberg and Ritov (2009), "Local Procrustes for manifold embedding", section 3.
 """
@@ -62,8 +62,8 @@ def stretches(Xi, Yi):
 def faithfulness(X, Y, neighborhoods, include_self=True):
     """All measures, per point and averaged. `neighborhoods[i]` lists the others; i comes first if asked.
 
-    A neighbourhood that coincides in X counts 0 if it coincides in Y; else the normalised means leave it out.
-    Means over no neighbourhood at all are inf (the bound's: 0).
+    A neighborhood that coincides in X counts 0 if it coincides in Y; else the normalised means leave it out.
+    Means over no neighborhood at all are inf (the bound's: 0).
     """
     X, Y = np.asarray(X, float), np.asarray(Y, float)
     d = Y.shape[1]
@@ -195,7 +195,7 @@ def coranking(X, Y):
 
 
 def q_nx(X, Y, k):
-    """The mass of the k x k corner of the co-ranking matrix, per neighbour."""
+    """The mass of the k x k corner of the co-ranking matrix, per neighbor."""
     return coranking(X, Y)[:k, :k].sum() / (k * len(X))
 
 
@@ -208,7 +208,7 @@ def mrre(X, Y, k):
 
 
 def rand_index(X, Y, k):
-    """Pairs alike on both sides: neighbours on both, or on neither."""
+    """Pairs alike on both sides: neighbors on both, or on neither."""
     rx, ry, n = all_ranks(X), all_ranks(Y), len(X)
     alike = ((rx <= k) == (ry <= k)) & ~np.eye(n, dtype=bool)
     return alike.sum() / (n * (n - 1))

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Points lie on a surface of ten dimensions, with noise, in single precision; all searches go from these points to
-//! the neighbours of all, on all threads. The others get the first of a list of settings, from quick to thorough,
-//! with which their recall reaches the target, and are asked for one neighbour more if they list the point itself.
+//! the neighbors of all, on all threads. The others get the first of a list of settings, from quick to thorough,
+//! with which their recall reaches the target, and are asked for one neighbor more if they list the point itself.
 
 use std::error::Error;
 use std::time::Instant;
@@ -24,7 +24,7 @@ const K: usize = 12;
 const RECALL: f64 = 0.95;
 const REPEATS: usize = 3;
 
-/// Points of which all true neighbours are looked for.
+/// Points of which all true neighbors are looked for.
 const ASKED: usize = 500;
 
 /// Dimensions of the surface.
@@ -121,7 +121,7 @@ fn others(i: usize, list: impl Iterator<Item = usize>) -> Vec<usize> {
     list.filter(|&j| j != i).take(K).collect()
 }
 
-/// Of some points the squared distance of the last true neighbour.
+/// Of some points the squared distance of the last true neighbor.
 struct Truth<'a> {
     x: &'a Array2<f32>,
     last: Vec<(usize, f64)>,
@@ -137,7 +137,7 @@ impl<'a> Truth<'a> {
         Truth { x, last: last.collect() }
     }
 
-    /// The share of true neighbours that were found.
+    /// The share of true neighbors that were found.
     fn recall(&self, found: &Lists) -> f64 {
         let right =
             |&(i, last): &(usize, f64)| found[i].iter().filter(|&&j| apart(self.x, i, j) <= last).count();

@@ -5,7 +5,7 @@
 //! cargo run --release --manifest-path benches/kiddo/Cargo.toml -- 20000   # sizes of your own
 //! ```
 //!
-//! Both build their tree and ask for all points on all threads. kiddo is asked for one neighbour more,
+//! Both build their tree and ask for all points on all threads. kiddo is asked for one neighbor more,
 //! because it lists the point itself, which is then taken out.
 
 use std::error::Error;
@@ -52,7 +52,7 @@ fn compare(n: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// On a square grid most points have several neighbours at one distance, and the last of them compete.
+/// On a square grid most points have several neighbors at one distance, and the last of them compete.
 fn ties() -> Outcome<()> {
     let flat = grid(100, 100, &Unmonitored)?.coordinates;
     let rows = rows(flat.rows().into_iter().flat_map(|row| [row[0], row[1], 0.0]));

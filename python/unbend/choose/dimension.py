@@ -114,7 +114,7 @@ class Dimension:
 
     def __str__(self) -> str:
         """Return the estimates in a sentence."""
-        where = "of all points" if self.flat else f"at {self.scale:,} neighbours"
+        where = "of all points" if self.flat else f"at {self.scale:,} neighbors"
         low, high = self.two_nn_interval
         return (
             f"dimension {self.value}: variance falls {self.gap:.3g} times after it, {where}; "
@@ -170,7 +170,7 @@ def dimension(
     size = min(as_count(n_centers, "n_centers"), n)
     graph = resolve(x, neighborhoods, n_neighbors, None, n_jobs)
     if graph.n_neighbors is None or graph.distances is None:
-        raise ValueError("neighborhoods must hold as many neighbours for every point, with their distances")
+        raise ValueError("neighborhoods must hold as many neighbors for every point, with their distances")
     if len(graph) != n:
         raise ValueError(f"X has {n} rows, but neighborhoods has {len(graph)}")
     drawn = stream(seed, "dimension").choice(n, size=size, replace=False, shuffle=False)

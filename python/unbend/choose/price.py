@@ -297,7 +297,7 @@ def price_of_normalization(
     count = graph.n_connected_components
     if count > 1:
         raise ValueError(
-            f"the neighbourhood graph has {count} pieces: judge each by itself, or use more neighbours"
+            f"the neighborhood graph has {count} pieces: judge each by itself, or use more neighbors"
         )
     theta = _aligned(x, n_components, n_jobs) if given is None else np.asarray(given, np.float64)
     if theta.shape[1] < 2:

@@ -33,18 +33,18 @@ __all__ = ["Candidate", "Grid", "Selection", "select"]
 
 SIZES = tuple(range(6, 25, 2))  # Numbers of neighbors that are tried by default.
 CENTERS = 2000  # Number of points at which embeddings are measured by default.
-STAGES = ("neighbours", "dimension", "graphs")  # Stages before the first embedding.
+STAGES = ("neighbors", "dimension", "graphs")  # Stages before the first embedding.
 SAME_SHARE = 0.02  # Scores that differ by less than this share are the same.
 NEAR_SHARE = 0.1  # Scores that differ by less than this are the same if a sample cannot tell them apart.
 ROUNDING_SCORE = 1e-20  # Scores below this are rounding: all such embeddings are perfect.
 
 RULE = """\
 d is the dimension of the data, or the nearest to it of those asked for. Of the embeddings in d \
-dimensions those do not count whose neighbourhood graph falls into more pieces than that of the most \
-neighbours, or has short circuits, unless all do. The score is {symbol}, at most 1 at each point, plus \
-overlap, on the same neighbourhoods for all: twice the largest, or the largest without short circuits; \
+dimensions those do not count whose neighborhood graph falls into more pieces than that of the most \
+neighbors, or has short circuits, unless all do. The score is {symbol}, at most 1 at each point, plus \
+overlap, on the same neighborhoods for all: twice the largest, or the largest without short circuits; \
 here those of k = {common}. Of the embeddings whose score is within {same:.0%} of the least, or within \
-{near:.0%} and not surely worse (95 %, at the same points), the one with the fewest neighbours is chosen, \
+{near:.0%} and not surely worse (95 %, at the same points), the one with the fewest neighbors is chosen, \
 by the method named first. Embeddings that cannot be chosen by this need not be made: those in other \
 dimensions, those that do not count, and all that are left once the score of the choice is within \
 {same:.0%} of the lower bound, the least that there can be."""
@@ -81,7 +81,7 @@ class Selection:
     complete : bool
         False if the sweep was interrupted. ``select(..., resume=selection)`` continues it.
     timings : dict of float
-        Seconds of the "neighbours", the "dimension", the "graphs" and their defects, the "embeddings" and
+        Seconds of the "neighbors", the "dimension", the "graphs" and their defects, the "embeddings" and
         their "measures"; of the last call, if a sweep was resumed.
     model : estimator or None
         Fitted estimator of the chosen embedding, with `transform` and `save`.
@@ -210,14 +210,14 @@ class Selection:
 
     def _notes(self) -> Iterator[str]:
         yield from wrapped(
-            f"> chosen. R_N, bound, R_C and M_L are on neighbourhoods of k, the others of k = {self.common}."
+            f"> chosen. R_N, bound, R_C and M_L are on neighborhoods of k, the others of k = {self.common}."
         )
         for k in self.fragmented:
             pieces, outside = self.grids[k].n_pieces, f"{self.grids[k].outside:.2g} of all points"
             yield from wrapped(f"- k = {k} is too small: {pieces:,} pieces, {outside} outside the largest.")
         for k in self.short_circuited:
             share = self.grids[k].short_circuits
-            yield from wrapped(f"x k = {k} is too large: {share:.1%} of its neighbours are short circuits.")
+            yield from wrapped(f"x k = {k} is too large: {share:.1%} of its neighbors are short circuits.")
         made = f"{len(self.candidates)} of {len(self.candidates) + len(self.left_out)} embeddings were made"
         if not self.complete:
             yield f"Interrupted: {made}."
@@ -308,7 +308,7 @@ def select(
     if by not in ("r_n", "r_n_scaled", "r_c"):
         raise ValueError(f"by = {by!r} is unknown: use 'r_n', 'r_n_scaled' or 'r_c'")
     models, watch = prototypes(methods), Progress(verbose, callback)
-    with watch.stage("neighbours"):
+    with watch.stage("neighbors"):
         widest = _widest(x, sizes, neighborhoods, n_jobs)
     seed = resume.seed if resume is not None else seed_from(random_state)
     sweep = Sweep(x, widest, sizes, by, min(as_count(n_centers, "n_centers"), len(x)), seed, n_jobs)
@@ -332,7 +332,7 @@ def _widest(x: Any, sizes: tuple[int, ...], given: Neighborhoods | None, n_jobs:
     if graph.distances is None or len(graph) != len(x):
         raise ValueError(f"neighborhoods must be those of the {len(x):,} points, with their distances")
     if graph.n_neighbors is None or graph.n_neighbors < sizes[-1]:
-        raise ValueError(f"neighborhoods must hold at least {sizes[-1]} neighbours for every point")
+        raise ValueError(f"neighborhoods must hold at least {sizes[-1]} neighbors for every point")
     return graph.nearest(min(wide, graph.n_neighbors))
 
 

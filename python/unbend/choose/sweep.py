@@ -45,9 +45,9 @@ TORN_STRETCH = 2.5  # Neighbors are torn if their images are this many times far
 SCORE, LEAST, TORN = (
     Measure(name, name, "selection", "lower", 0, high, meaning)
     for name, high, meaning in (
-        ("score", math.inf, "error and overlap, on common neighbourhoods"),
+        ("score", math.inf, "error and overlap, on common neighborhoods"),
         ("least", 1, "the least score that there can be"),
-        ("torn", 1, "neighbours whose images are far apart"),
+        ("torn", 1, "neighbors whose images are far apart"),
     )
 )
 

@@ -35,10 +35,10 @@ def run(options: argparse.Namespace) -> None:
             )
         words.show(options, found.to_dict(), [found])
         return
-    with progress.stage("neighbours"):
+    with progress.stage("neighbors"):
         graph = ub.neighborhoods(x, options.neighbors, **sizes, n_jobs=options.jobs)
     if graph.sizes.max() == 0:
-        raise ValueError(f"no point has a neighbour within radius = {options.radius}")
+        raise ValueError(f"no point has a neighbor within radius = {options.radius}")
     with progress.stage("measures"):
         m = ub.faithfulness(
             x, y, neighborhoods=graph, include_self=not options.without_self, **words.sampling(options)

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-MOST_THREADS = 256
+from .. import _core
 
-LARGEST = 1e150
-"""The largest magnitude accepted, as in the core: sums of squares of larger entries could overflow."""
+MOST_THREADS = 256
 
 IN_MEMORY = 2**31
 """Converted points are held in memory up to this number of bytes; larger ones in a file that is mapped."""
@@ -120,9 +119,9 @@ def check_finite(points: Matrix, name: str = "X") -> None:
     rows = max(1, BLOCK_BYTES // max(1, points[:1].nbytes))
     for start in range(0, len(points), rows):
         block = points[start : start + rows]
-        if max(-float(block.min()), float(block.max())) <= LARGEST:  # false for NaN
+        if max(-float(block.min()), float(block.max())) <= _core.MAX_MAGNITUDE:  # false for NaN
             continue
-        row, column = np.argwhere(~(np.abs(block.astype(np.float64)) <= LARGEST))[0]
+        row, column = np.argwhere(~(np.abs(block.astype(np.float64)) <= _core.MAX_MAGNITUDE))[0]
         value, place = float(block[row, column]), f"at row {start + row}, column {column}"
         said = "NaN" if np.isnan(value) else repr(value).replace("e+", "e")
         overflow = "squared distances overflow above 1e150, rescale the data"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 
+from .. import _core
 from .machine import UNLIMITED, available, give_back
 
 __all__ = [
@@ -50,11 +51,8 @@ IMPORTED = 350 * 10**6
 SMALLEST_PEAK = 2**14
 """Bytes that every fit is estimated to need, however few its points are."""
 
-MAX_DIM_WITH_BASES, MAX_BASIS_ENTRIES = 4, 2**27
-"""The core stores tangent bases up to this embedding dimension or this many entries; above both, charts."""
-
-MAX_CUT_THREADS = 8
-"""A cut uses at most this many threads."""
+PLANNED_LISTED_NEIGHBORS = 2**22
+"""Neighbors listed for tangents are planned up to this number while the size of their neighborhoods is unknown."""
 
 ENTRIES_PER_BLOCK, DISTANCES_PER_BLOCK = 2**21, 2**23
 """Linear estimators read this many entries of the input data at a time; Isomap, distances to landmarks."""
@@ -116,12 +114,13 @@ def peak(algorithm: str, sizes: Sizes) -> int:
 def terms(sizes: Sizes) -> dict[str, float]:
     """Return the number of units of every term that a formula can have."""
     s, n, q, d, k = sizes, sizes.n, sizes.q, sizes.d, sizes.k
-    has_bases = d <= MAX_DIM_WITH_BASES or n * q * d <= MAX_BASIS_ENTRIES
+    has_bases = d <= _core.MAX_DIM_WITH_BASES or n * q * d <= _core.MAX_BASES_ENTRIES
     tangents = n * d * (q if has_bases else min(q, k + 1))
     # Wide neighborhoods are stored in coordinates of their own.
     shapes = n * (k + 1) ** 2 if q > k + 1 else 0
     # Tangents of noisy data need more than k neighbors. If their number is not known, some are planned for.
-    listed = min(n * min(s.tangents or 32, 64), 2**24 if s.tangents else 2**22) * (s.tangents != k)
+    most = _core.MAX_LISTED_NEIGHBORS if s.tangents else PLANNED_LISTED_NEIGHBORS
+    listed = min(n * min(s.tangents or 32, _core.FULL_NET_NEIGHBORS), most) * (s.tangents != k)
     # A running start holds four times as much as a finished one; refinement holds more than the running ones.
     running = 0 if s.refined else 4 * min(s.starts, s.threads)
     landmarks = 0 if s.landmarks is None or s.landmarks >= n else s.landmarks
@@ -138,7 +137,7 @@ def terms(sizes: Sizes) -> dict[str, float]:
         "coordinate": n * d,
         "refined coordinate": n * d * s.refined,
         "cut axis": n**0.8 * k * d * s.cut,  # The measured share of a cut falls with n.
-        "cut coordinate": n * d * min(s.threads, MAX_CUT_THREADS) * s.cut,
+        "cut coordinate": n * d * min(s.threads, _core.MAX_ROOTS) * s.cut,
         "factor entry": n * k * d * math.log2(n + 1),
         "pair of points": 0 if landmarks else n**2,
         "pair of landmarks": landmarks**2,

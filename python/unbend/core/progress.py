@@ -20,7 +20,7 @@ Callback = Callable[[str, int, int, "float | None"], object]
 EMBEDDED = ("refine", "faithfulness")
 """The stages that begin with an embedding: stopping them loses nothing."""
 
-CORE_NAMES = {"neighbors": "neighbours"}
+CORE_NAMES = {"neighbors": "neighbors"}
 """Stages by their name in the core."""
 
 OPEN_ENDED = ("refine",)
@@ -42,7 +42,7 @@ class Stopped(_core.Stopped):
     ...     ub.GreedyProcrustes(callback=lambda stage, done, total, best: True).fit(X)
     ... except ub.Stopped as reason:
     ...     print(reason)
-    the callback stopped the fit in its stage neighbours, at 0 of 500
+    the callback stopped the fit in its stage neighbors, at 0 of 500
     """
 
 
@@ -56,8 +56,8 @@ class Progress:
     Examples
     --------
     >>> watch = Progress(callback=lambda stage, done, total, best: done > 2)
-    >>> with watch.stage("neighbours"):
-    ...     watch.progress("neighbours", 2, 9), watch.progress("neighbours", 3, 9)
+    >>> with watch.stage("neighbors"):
+    ...     watch.progress("neighbors", 2, 9), watch.progress("neighbors", 3, 9)
     (False, True)
     """
 

@@ -97,7 +97,7 @@ class Isomap(GraphEstimator):
     def _search(self, points: _core.Points, k: int, progress: Progress) -> Neighborhoods:
         if self.radius is None:
             return super()._search(points, k, progress)
-        with progress.stage("neighbours", len(points)):
+        with progress.stage("neighbors", len(points)):
             return within(points, float(self.radius), self.n_jobs, progress.progress)
 
     def _place(self, x: Matrix) -> Placed:

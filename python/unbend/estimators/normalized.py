@@ -209,7 +209,7 @@ class HessianLLE(NormalizedEstimator):
 
 @estimator(NORMALIZED, scopes=("normalized",))
 class LaplacianEigenmaps(NormalizedEstimator):
-    """Laplacian eigenmaps (Belkin & Niyogi 2003): neighbours stay near each other.
+    """Laplacian eigenmaps (Belkin & Niyogi 2003): neighbors stay near each other.
 
     Coordinates are the slowest waves on the graph. On a surface more than twice as long as wide the second
     one runs along the first, and the surface collapses to a curve: see :func:`price_of_normalization`.

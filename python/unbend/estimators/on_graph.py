@@ -113,7 +113,7 @@ class GraphEstimator(Estimator):
 
     def _search(self, points: _core.Points, k: int, progress: Progress) -> Neighborhoods:
         method, recall = self.neighbors_method, self.neighbors_recall
-        with progress.stage("neighbours", len(points)):
+        with progress.stage("neighbors", len(points)):
             return search(points, k, method, recall, 0, self.n_jobs, progress=progress.progress)
 
     def _place(self, x: Matrix) -> Placed:

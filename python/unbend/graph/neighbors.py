@@ -190,7 +190,7 @@ class Neighborhoods:
                 raise ValueError(f"point {point} lists itself more than once")
             lists, order = lists[~own].reshape(n, k - 1), order[~own].reshape(n, k - 1)
         if lists.shape[1] == 0:
-            raise ValueError("indices leaves 0 neighbours for each point: at least 1 is needed")
+            raise ValueError("indices leaves 0 neighbors for each point: at least 1 is needed")
         if lengths is not None:
             lengths = np.take_along_axis(lengths, order, 1).ravel()
         return cls(lists.astype(np.uint32).ravel(), n_neighbors=lists.shape[1], distances=lengths)
@@ -265,7 +265,7 @@ class Neighborhoods:
     def __repr__(self) -> str:
         sizes = self.sizes
         size = f"{self.n_neighbors}" if self.n_neighbors else f"{sizes.min()} to {sizes.max()}"
-        return f"<Neighborhoods: {len(self)} points, {size} neighbours each>"
+        return f"<Neighborhoods: {len(self)} points, {size} neighbors each>"
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -287,7 +287,7 @@ class Neighborhoods:
         k, size = as_count(n_neighbors, "n_neighbors"), self.n_neighbors
         if size is None or k > size:
             has = "differ in size" if size is None else f"hold {size} each"
-            raise ValueError(f"n_neighbors = {k} nearest cannot be taken: the neighbourhoods {has}")
+            raise ValueError(f"n_neighbors = {k} nearest cannot be taken: the neighborhoods {has}")
         return self if k == size else _nearest(self, k)
 
     def reversed(self) -> Neighborhoods:
@@ -347,7 +347,7 @@ def neighborhoods(
     >>> import numpy as np, unbend as ub
     >>> X, _ = ub.datasets.swiss_roll(1000, random_state=0)
     >>> ub.neighborhoods(X, n_neighbors=12)
-    <Neighborhoods: 1000 points, 12 neighbours each>
+    <Neighborhoods: 1000 points, 12 neighbors each>
     >>> wide = np.random.default_rng(0).normal(size=(2000, 4)) @ np.random.default_rng(1).normal(size=(4, 60))
     >>> nb = ub.neighborhoods(wide, n_neighbors=12, method="approximate", recall=0.95)
     >>> nb.method, nb.recall_ >= 0.95
@@ -442,7 +442,7 @@ def _nearest(graph: Neighborhoods, k: int) -> Neighborhoods:
     point = int(graph.sizes.argmin())
     few = int(graph.sizes[point])
     if few < k:
-        raise ValueError(f"point {point} has {few} neighbours in the graph: n_neighbors = {k} needs as many")
+        raise ValueError(f"point {point} has {few} neighbors in the graph: n_neighbors = {k} needs as many")
     places = (graph.indptr[:-1, None] + np.arange(k)).ravel()
     distances = None if graph.distances is None else graph.distances[places]
     return Neighborhoods(graph.indices[places], n_neighbors=k, distances=distances)
@@ -500,7 +500,7 @@ def _as_indices(values: Any) -> npt.NDArray[np.int64]:
     if bad.any():
         point, column = np.argwhere(bad)[0]
         raise ValueError(
-            f"neighbour {indices[point, column]} of point {point} is out of range: there are {n} points"
+            f"neighbor {indices[point, column]} of point {point} is out of range: there are {n} points"
         )
     return indices
 

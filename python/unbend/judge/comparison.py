@@ -221,7 +221,7 @@ def compare(
     """
     named, progress = by_name(embeddings), Progress(verbose)
     sampling = Sampling(n_centers, half_width, n_sources, n_pairs, random_state, n_jobs)
-    with progress.stage("neighbours"):
+    with progress.stage("neighbors"):
         context = MeasureContext.of(
             X, arrays_of(named), measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by]
         )

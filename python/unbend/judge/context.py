@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import LARGEST, as_points
+from ..core.arrays import as_points
 from ..core.random import seed_from
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics import Faithfulness, Geodesic, Ranks, Shepard, faithful
@@ -92,10 +92,10 @@ class MeasureContext:
         graph = resolve(points, neighborhoods, n_neighbors, radius, sampling.n_jobs)
         if len(graph.indices) == 0:
             where = "" if radius is None else f" within radius = {radius}"
-            raise ValueError(f"no point has a neighbour{where}")
+            raise ValueError(f"no point has a neighbor{where}")
         if not demanded.get("m_g", True) and graph.n_connected_components > 1:
             del demanded["m_g"]
-            left_out["m_g"] = f"the neighbourhood graph is in {graph.n_connected_components} pieces"
+            left_out["m_g"] = f"the neighborhood graph is in {graph.n_connected_components} pieces"
             for name in merits:
                 check_merit("by", name, demanded, left_out)
         return cls(points, ys, graph, neighborhoods is None, tuple(demanded), left_out, truth, sampling)
@@ -203,7 +203,7 @@ def _rescaled(points: _core.Points, y: Any, scale: float) -> tuple[Any, Any]:
     x, (factor, power) = points.array, math.frexp(scale)
     y = factor * y.astype(np.float64)
     above_x, above_y = (math.frexp(max(-points.min(), points.max()))[1] for points in (x, y))
-    over = max(0, max(above_x, above_y + power) - math.frexp(LARGEST)[1] + 1)
+    over = max(0, max(above_x, above_y + power) - math.frexp(_core.MAX_MAGNITUDE)[1] + 1)
     return np.ldexp(x.astype(np.float64), -over) if over else points, np.ldexp(y, power - over)
 
 

@@ -122,13 +122,13 @@ class Quality(Measurements, Table[Value]):
     def _header(self) -> Iterator[str]:
         q, d = self.shape
         which = f"{len(self.centers):,} drawn" if len(self.centers) < self.n_points else "all measured"
-        near = f"{self.n_neighbors:,} neighbour{'s' * (self.n_neighbors != 1)}"
+        near = f"{self.n_neighbors:,} neighbor{'s' * (self.n_neighbors != 1)}"
         wide = f"{q:,} dimension{'s' * (q != 1)}"
         yield f"{self.n_points:,} points of {wide} in {d:,}, {which}; {near}"
         yield from without(self.left_out)
         if lost := self.faithfulness.n_degenerate if self.faithfulness else 0:
             yield from wrapped(
-                f"left out {lost:,} neighbourhoods: their points coincide, their images do not"
+                f"left out {lost:,} neighborhoods: their points coincide, their images do not"
             )
 
     def _rows(self) -> Iterator[str]:
@@ -187,10 +187,10 @@ def quality(
     >>> import unbend as ub
     >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
     >>> print(ub.quality(X, coordinates, measures=["q_nx", "rand_index"]))
-    1,000 points of 3 dimensions in 2, all measured; 12 neighbours
+    1,000 points of 3 dimensions in 2, all measured; 12 neighbors
     <BLANKLINE>
                             value   random  range ↑ more, ↓ less is better
-      Q_NX                 0.9977    0.012  0..1  ↑ neighbours kept
+      Q_NX                 0.9977    0.012  0..1  ↑ neighbors kept
       RAND index           0.9999    0.976  0..1  ↑ near in both or neither
     <BLANKLINE>
     """

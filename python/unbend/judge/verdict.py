@@ -20,15 +20,15 @@ from ..metrics.overlap import OVERLAPPING
 
 # The sentence of each kind: shares are percentages, factors are times. A name after a colon is a variant.
 _SENTENCES = {
-    "nothing": "Nothing can be compared: each neighbourhood of the data is a single spot.",
-    "unrelated": "The embedding has little to do with the data: {r_c:%} of a neighbourhood is not explained, "
+    "nothing": "Nothing can be compared: each neighborhood of the data is a single spot.",
+    "unrelated": "The embedding has little to do with the data: {r_c:%} of a neighborhood is not explained, "
     "and {overlap:%} of what lies near in it is far in the data.",
-    "collapsed": "A dimension is lost: neighbourhoods come out {ratio:x} times as long as wide, and "
+    "collapsed": "A dimension is lost: neighborhoods come out {ratio:x} times as long as wide, and "
     "rescaling does not bring back what lies across.",
-    "thick": "Neighbourhoods are too thick to say more: no embedding of this dimension shows {lower_bound:%} "
-    "of them; try more dimensions, or more neighbours if the data are noisy.",
-    "torn": "The embedding is torn, or neighbourhoods of the data take short cuts: {share_bad:%} of the "
-    "neighbourhoods are pulled apart, stretched {stretch_of_bad:x} times as much as the others, which keep "
+    "thick": "Neighborhoods are too thick to say more: no embedding of this dimension shows {lower_bound:%} "
+    "of them; try more dimensions, or more neighbors if the data are noisy.",
+    "torn": "The embedding is torn, or neighborhoods of the data take short cuts: {share_bad:%} of the "
+    "neighborhoods are pulled apart, stretched {stretch_of_bad:x} times as much as the others, which keep "
     "their shape.",
     "folded": "Distant points lie on each other: {overlap:%} of what is nearest in the embedding is far in "
     "the data, as if it were folded.",
@@ -41,9 +41,9 @@ _SENTENCES = {
     "and the rest looks like noise: the stretch is the same everywhere.",
     "stretched:alike": "Everything is stretched alike, {ratio:x} times as much in one direction as in "
     "another, as if coordinates had been normalised: one linear map undoes it.",
-    "stretched": "Coordinates are stretched separately, and not alike everywhere: half of the neighbourhoods "
+    "stretched": "Coordinates are stretched separately, and not alike everywhere: half of the neighborhoods "
     "{ratio:x} times as much or more in one direction as in another.",
-    "distorted": "Shapes are distorted: {r_c:%} of a neighbourhood is not explained even when it may be "
+    "distorted": "Shapes are distorted: {r_c:%} of a neighborhood is not explained even when it may be "
     "rescaled, where {lower_bound:%} would be possible.",
 }
 KINDS = tuple(kind for kind in _SENTENCES if ":" not in kind)

@@ -84,7 +84,7 @@ def nieqa_local(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> float | Array:
-    """Return M_L, the local part of NIEQA: the mean of :func:`asim` over neighbourhoods (eq. 18).
+    """Return M_L, the local part of NIEQA: the mean of :func:`asim` over neighborhoods (eq. 18).
 
     In [0, 1], 0 is perfect. It is never above R_C and, with the default normalization, never below the lower
     bound. Invariant as :func:`asim`: made for embeddings with normalized coordinates, such as those of LLE,
@@ -254,7 +254,7 @@ def _connected(x: Any, k: Any, n_jobs: int | None, nearest: Neighborhoods | None
         low, high = high, min(2 * high, len(x) - 1)
         if high * len(x) > _MOST_ENTRIES:
             raise ValueError(
-                f"with {low} neighbours the graph is in {graph.n_connected_components} pieces, too far apart"
+                f"with {low} neighbors the graph is in {graph.n_connected_components} pieces, too far apart"
                 " to be joined by more: measure each by itself"
             )
         graph = find_neighborhoods(x, high, n_jobs=n_jobs)

@@ -141,7 +141,7 @@ class Ranks:
             return most - 1
         wanted = as_count(k, "k")
         if wanted > most:
-            raise ValueError(f"k = {wanted} is out of range: at most {most} neighbours were measured")
+            raise ValueError(f"k = {wanted} is out of range: at most {most} neighbors were measured")
         return wanted - 1
 
 
@@ -345,8 +345,8 @@ def _nearest(n: int, n_neighbors: int | None, given: Neighborhoods | None) -> tu
         raise ValueError(f"X has {n} rows, but neighborhoods are of {len(given)} points")
     size = given.n_neighbors
     if size is None:
-        raise ValueError("neighborhoods differ in size: ranks need as many neighbours for every point")
+        raise ValueError("neighborhoods differ in size: ranks need as many neighbors for every point")
     k = size if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     if k > size:
-        raise ValueError(f"n_neighbors = {k} exceeds the {size} neighbours that neighborhoods list")
+        raise ValueError(f"n_neighbors = {k} exceeds the {size} neighbors that neighborhoods list")
     return k, given.core

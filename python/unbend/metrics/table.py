@@ -42,7 +42,7 @@ MEASURES = {
         Measure("m_t", "M_t", "nieqa", "lower", 0, 1, "against the truth"),
         Measure("trustworthiness", "trustworthiness", "ranks", "higher", 0, 1, "near in Y is near in X"),
         Measure("continuity", "continuity", "ranks", "higher", 0, 1, "near in X is near in Y"),
-        Measure("q_nx", "Q_NX", "ranks", "higher", 0, 1, "neighbours kept"),
+        Measure("q_nx", "Q_NX", "ranks", "higher", 0, 1, "neighbors kept"),
         Measure("r_nx", "R_NX", "ranks", "higher", -1, 1, "the same beyond chance"),
         Measure("auc", "area of R_NX", "ranks", "higher", -1, 1, "over k, near ones first"),
         Measure("lcmc", "LCMC", "ranks", "higher", -1, 1, "Q_NX less chance"),

@@ -163,7 +163,7 @@ def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> A
     """Return the sums of which the measures of all neighborhoods are made, each rounded once."""
     centers = np.flatnonzero(own).astype(np.uint32)
     graph = Neighborhoods.from_knn(indices).core
-    fields = np.empty((8, len(centers)))
+    fields = np.empty((_core.FAITHFULNESS_FIELDS, len(centers)))
     if len(centers) == 0:
         return np.zeros(len(SUMS))
     means = _core.faithfulness(x, np.ascontiguousarray(y), graph, True, centers, fields, n_jobs)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import LARGEST, Matrix
+from ..core.arrays import Matrix
 from .checkpoint import Arrays, CheckpointDir, checkpointed
 from .plan import Plan
 from .sources import Source
@@ -74,7 +74,7 @@ def _plan(folder: str, written: int) -> Plan:
 
 def finite_rows(x: Matrix) -> npt.NDArray[np.bool_]:
     """Return for each row whether all its entries are finite."""
-    return np.asarray((np.abs(x) <= np.float64(LARGEST)).all(axis=1))
+    return np.asarray((np.abs(x) <= np.float64(_core.MAX_MAGNITUDE)).all(axis=1))
 
 
 @checkpointed("probe")

@@ -152,7 +152,7 @@ def report(
     cut = seams_by_name(named, seams, len(x))
     scene = Scene.of(len(x), seed, labels=labels, images=images, values=values, seams=cut)
     progress = Progress(verbose)
-    with progress.stage("neighbours"):
+    with progress.stage("neighbors"):
         context = MeasureContext.of(
             x, arrays_of(named), measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by]
         )

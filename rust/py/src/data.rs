@@ -120,7 +120,7 @@ pub fn points<'a>(
 }
 
 /// A matrix whose entries were checked.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "unbend._core")]
 pub struct Points {
     #[pyo3(get)]
     array: Py<PyAny>,
@@ -157,7 +157,7 @@ impl Points {
 }
 
 /// The neighbors of every point, checked: `indices` alone if all have `n_neighbors`, else with `indptr`.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "unbend._core")]
 pub struct Graph {
     #[pyo3(get)]
     indices: Py<PyArray1<u32>>,

@@ -41,7 +41,7 @@ pub fn lay_out(py: Python<'_>, embedding: &Bound<'_, PyArray2<f64>>, labels: Fla
 }
 
 /// The undirected graph with the length of every edge.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "unbend._core")]
 pub struct Paths {
     lengths: Lengths,
     n_jobs: usize,
@@ -106,7 +106,7 @@ methods! {
 }
 
 /// The distances between all members of a component, and the threads that products run on.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "unbend._core")]
 pub struct Triangle {
     triangle: isomap::Triangle,
     pool: Option<ThreadPool>,

@@ -133,7 +133,8 @@ impl<'py, A: IntoPyArray> IntoPyObject<'py> for Owned<A> {
     }
 }
 
-/// Functions `name(arguments) -> result = |monitor| work`: with `n_jobs` and `progress` after the arguments.
+/// Functions `name(arguments) -> result = |monitor| work`: with `n_jobs` and `progress` after the arguments, and
+/// `register`, which adds them to the module.
 macro_rules! functions {
     ($(
         $(#[$meta:meta])*
@@ -152,7 +153,13 @@ macro_rules! functions {
             $(let $n_jobs = n_jobs;)?
             $crate::run::run(py, n_jobs, progress, |$monitor| -> unbend::Result<$result> { $work })
         }
-    )*};
+    )*
+
+        pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
 }
 
 /// The methods of a class: those in braces as they are, then `name(arguments) -> result = |task| work`, with `progress`

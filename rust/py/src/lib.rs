@@ -18,20 +18,35 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    use pyo3::prelude::*;
+    use unbend::{charts, embed::cut, measure, points};
+
     #[pymodule_export]
     use crate::{
         data::{Graph, Points},
-        embed::{Paths, Triangle, carry, lay_out, rectify, spread},
-        measure::{asim, asim_all, faithfulness, geodesic, lower_bound, overlap, shepard, skeleton},
-        neighbors::{charts_py, find_nearest, nearest, query, spectra, spectra_of, within},
+        embed::{Paths, Triangle, lay_out},
         problem::Problem,
-        ranks::{RankTables, coranking_matrix, rank_tables},
+        ranks::RankTables,
         run::Stopped,
-        spectral::{LocalWeights, smallest_eigenvectors},
-        synthetic::{
-            cylinder, fishbowl, gaussian_bump, grid, hemisphere, rotating_ball, s_curve, strip, swiss_roll,
-            swiss_roll_wittman, three_peaks,
-        },
+        spectral::LocalWeights,
         tangents::{Tangents, align_pieces},
     };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::embed::register(module)?;
+        crate::measure::register(module)?;
+        crate::neighbors::register(module)?;
+        crate::ranks::register(module)?;
+        crate::spectral::register(module)?;
+        crate::synthetic::register(module)?;
+        module.add("AVERAGED_TANGENTS", charts::AVERAGED_TANGENTS)?;
+        module.add("FAITHFULNESS_FIELDS", measure::FAITHFULNESS_FIELDS)?;
+        module.add("FULL_NET_NEIGHBORS", charts::FULL_NET_NEIGHBORS)?;
+        module.add("MAX_BASES_ENTRIES", charts::MAX_BASES_ENTRIES)?;
+        module.add("MAX_DIM_WITH_BASES", charts::MAX_DIM_WITH_BASES)?;
+        module.add("MAX_LISTED_NEIGHBORS", charts::MAX_LISTED_NEIGHBORS)?;
+        module.add("MAX_MAGNITUDE", points::MAX_MAGNITUDE)?;
+        module.add("MAX_ROOTS", cut::MAX_ROOTS)
+    }
 }

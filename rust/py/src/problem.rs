@@ -25,7 +25,7 @@ impl Named for Objective {
 }
 
 /// All about one embedding but the embedding.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "unbend._core")]
 pub struct Problem {
     #[pyo3(get)]
     points: Py<Points>,

@@ -33,7 +33,7 @@ fn with_width(kernel: Kernel, eps: Option<f64>) -> Kernel {
 }
 
 /// W_i of every neighborhood.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "unbend._core")]
 pub struct LocalWeights {
     weights: spectral::LocalWeights,
     graph: Py<Graph>,

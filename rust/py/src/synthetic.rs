@@ -16,7 +16,13 @@ macro_rules! samples {
             let Sample { x, coordinates } = run(py, 0, None, |m| draw(m, $($argument),*))?;
             Ok((Owned(x), Owned(coordinates)))
         }
-    )*};
+    )*
+
+        pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
 }
 
 samples! {

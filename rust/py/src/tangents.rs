@@ -16,7 +16,7 @@ use crate::problem::{Problem, Task};
 use crate::run::{Progress, made, run};
 
 /// Tangents from a net of points, or from the neighborhoods of the graph.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "unbend._core")]
 pub struct Tangents {
     problem: Py<Problem>,
     /// The number of neighbors that they are from, if those are not the neighborhoods of the graph.

@@ -19,8 +19,8 @@ use crate::points::Points;
 
 const STAGE: &str = "frames";
 
-pub(super) const CHUNK: usize = 512; // Neighbourhoods handled at once.
-const TOGETHER: usize = 8; // Neighbourhoods of which frames are found at the same time.
+pub(super) const CHUNK: usize = 512; // Neighborhoods handled at once.
+const TOGETHER: usize = 8; // Neighborhoods of which frames are found at the same time.
 
 /// Below this a squared size is as good as none: sums of reciprocals could overflow.
 const VANISHING: f64 = 1e-290;
@@ -41,13 +41,13 @@ pub struct Refiner {
     n_components: usize,
     /// w_i: 1, or 1 / |H X_i|^2.
     weights: Vec<f64>,
-    /// For every point the neighbourhoods that list it, without its own.
+    /// For every point the neighborhoods that list it, without its own.
     reversed: Neighborhoods<'static>,
-    /// The place of the point in each of them, in the list of all places: own point, neighbours, next neighbourhood.
+    /// The place of the point in each of them, in the list of all places: own point, neighbors, next neighborhood.
     places: Vec<u32>,
-    /// For every point the sum of w_i over the neighbourhoods that hold it.
+    /// For every point the sum of w_i over the neighborhoods that hold it.
     held: Vec<f64>,
-    /// Neighbourhoods of wide data in as few coordinates as hold them.
+    /// Neighborhoods of wide data in as few coordinates as hold them.
     shapes: Option<Shapes>,
 }
 
@@ -109,7 +109,7 @@ impl Refiner {
             self.load(x, graph, i, local);
             local.norm2
         })?;
-        // A neighbourhood that coincides has no size to divide by: it weighs as much as the usual one.
+        // A neighborhood that coincides has no size to divide by: it weighs as much as the usual one.
         let usual = usual(&norms2);
         let size = |norm2: f64| if norm2 > 1e-12 * usual { norm2 } else { usual };
         Ok(norms2.into_iter().map(|norm2| 1.0 / size(norm2)).collect())
@@ -124,7 +124,7 @@ impl Refiner {
         }
     }
 
-    /// For every point the sum of weights of the neighbourhoods that hold it.
+    /// For every point the sum of weights of the neighborhoods that hold it.
     pub fn held(&self) -> &[f64] {
         &self.held
     }
@@ -189,7 +189,7 @@ impl Refiner {
         Err(Error::DimensionMismatch { left, left_dim: d, right, right_dim: self.n_components })
     }
 
-    /// For every point the sum of its targets, in its own neighbourhood and in those that list it.
+    /// For every point the sum of its targets, in its own neighborhood and in those that list it.
     pub(super) fn gather(&self, targets: &[f64], graph: &Neighborhoods) -> Vec<f64> {
         let d = self.n_components;
         let mut right_hand_side = vec![0.0; self.held.len() * d];
@@ -206,7 +206,7 @@ impl Refiner {
         right_hand_side
     }
 
-    /// w_i for every neighbourhood.
+    /// w_i for every neighborhood.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -387,7 +387,7 @@ fn summed(chunk: &[f64], width: usize) -> Vec<f64> {
     sum
 }
 
-/// Writes w_i H X_i A_i of the neighbourhoods from `start` on to `out`; returns the sum of w_i G.
+/// Writes w_i H X_i A_i of the neighborhoods from `start` on to `out`; returns the sum of w_i G.
 struct LayOut<'a, 'x, 'y> {
     refiner: &'a Refiner,
     x: &'a Points<'x>,
@@ -430,7 +430,7 @@ impl NullaryFnOnce for LayOut<'_, '_, '_> {
     }
 }
 
-/// A neighbourhood in the data and in the embedding.
+/// A neighborhood in the data and in the embedding.
 #[derive(Default)]
 struct Pair {
     x: Local,
@@ -438,7 +438,7 @@ struct Pair {
     weight: f64,
 }
 
-/// The frames of some neighbourhoods, found together; reused.
+/// The frames of some neighborhoods, found together; reused.
 #[derive(Default)]
 struct Workspace {
     products: Vec<f64>,
@@ -449,7 +449,7 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// w H X A of every neighbourhood to `rows`, point after point; returns the sum of w G.
+    /// w H X A of every neighborhood to `rows`, point after point; returns the sum of w G.
     #[inline(always)]
     fn place(&mut self, pairs: &[Pair], q: usize, d: usize, mut rows: &mut [f64]) -> f64 {
         let size = q * d;
@@ -502,13 +502,13 @@ impl Shapes {
     }
 }
 
-/// The place of point `i` in its own neighbourhood, in the list of all places.
+/// The place of point `i` in its own neighborhood, in the list of all places.
 #[inline(always)]
 fn first_place(graph: &Neighborhoods, i: usize) -> usize {
     graph.start(i) + i
 }
 
-/// The reversed graph, and the place of the point in each neighbourhood that lists it.
+/// The reversed graph, and the place of the point in each neighborhood that lists it.
 fn reversed_places(graph: &Neighborhoods) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
     let n = graph.len();
     let total = graph.indices().len() + n;
@@ -528,7 +528,7 @@ fn reversed_places(graph: &Neighborhoods) -> Result<(Neighborhoods<'static>, Vec
     Ok((reversed, places))
 }
 
-/// The places of every `CHUNK` neighbourhoods, to be written by one thread each.
+/// The places of every `CHUNK` neighborhoods, to be written by one thread each.
 pub(super) fn split<'t>(mut targets: &'t mut [f64], graph: &Neighborhoods, d: usize) -> Vec<&'t mut [f64]> {
     let n = graph.len();
     let end = |i: usize| if i < n { first_place(graph, i) } else { graph.indices().len() + n };

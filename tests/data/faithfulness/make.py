@@ -190,14 +190,14 @@ def cases():
     x = np.hstack([z, 0.1 * np.sin(2 * z)]) @ frame(11, 40, 6).T + rng(12).normal(size=(40, 40)) * 0.01
     yield case("high_dimensional", what, x, z + rng(13).normal(size=z.shape) * 0.05, 6)
 
-    what = "More input dimensions (20) than points in a neighbourhood (5)."
+    what = "More input dimensions (20) than points in a neighborhood (5)."
     x = np.hstack([flat[:30], 0.2 * np.cos(3 * flat[:30])]) @ frame(14, 20, 4).T
     yield case("wide", what, x, flat[:30] * 1.1, 4)
 
-    what = "A bent sheet measured on the neighbours only, without the point itself."
+    what = "A bent sheet measured on the neighbors only, without the point itself."
     yield case("without_self", what, bent, flat, 8, include_self=False)
 
-    what = "A bent sheet with all neighbours within 0.45: sizes differ, and the last point has none."
+    what = "A bent sheet with all neighbors within 0.45: sizes differ, and the last point has none."
     x = np.vstack([bent[:-1], [[9.0, 9.0, 9.0]]])
     yield "ragged", what, x, flat, [row.tolist() for row in textbook.within(x, 0.45)], True
 

@@ -1,4 +1,4 @@
-"""The dimension of data: local spectra, the two nearest neighbours, the scree of the bound."""
+"""The dimension of data: local spectra, the two nearest neighbors, the scree of the bound."""
 
 import json
 
@@ -12,7 +12,7 @@ def radius(x):
 
 
 def noisy(x, share, seed=0):
-    """The data with normal noise in every column, in shares of the neighbourhood radius."""
+    """The data with normal noise in every column, in shares of the neighborhood radius."""
     return x + share * radius(x) * np.random.default_rng(seed + 99).normal(size=x.shape)
 
 
@@ -70,7 +70,7 @@ def test_each_point_has_its_own():
     assert np.median(found.two_nn_per_point[on_line]) < 1.3 < np.median(found.two_nn_per_point[~on_line])
 
 
-# ---------------------------------------------------------------------------- two nearest neighbours
+# ---------------------------------------------------------------------------- two nearest neighbors
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])

@@ -52,7 +52,7 @@ def kappa(first, weights):
 
 
 def phi(w, columns, nb):
-    """Eq. 2, a number for each neighbourhood."""
+    """Eq. 2, a number for each neighborhood."""
     return np.array([np.linalg.norm(w[i] @ columns[members(nb, i)]) ** 2 for i in range(len(columns))])
 
 
@@ -149,7 +149,7 @@ def test_the_bound_on_the_curve_holds(length, depth, noise, seed):
 
 
 def test_the_constant_of_lle_can_be_larger_than_the_papers():
-    """Where all neighbours coincide W_i x_i is as long as the neighbourhood is wide, not a K-th of that."""
+    """Where all neighbors coincide W_i x_i is as long as the neighborhood is wide, not a K-th of that."""
     x = np.repeat([[-2.0, 0.0], [0.1, 0.5], [1.9, 0.0]], 10, axis=0)
     lists = [[(10 * (i // 10 + 1) + j) % 30 for j in range(K)] for i in range(30)]
     graph = ub.Neighborhoods(np.array(lists).ravel().astype(np.uint32), indptr=np.arange(0, 31 * K, K))
@@ -229,7 +229,7 @@ def test_stretched_fishbowls_collapse_though_z_costs_more():
     assert explained(coordinates, ub.LaplacianEigenmaps(n_neighbors=K).fit(x).embedding_) < 0.1
 
 
-def test_points_that_are_nobodys_neighbours_cost_no_dimension():
+def test_points_that_are_nobodys_neighbors_cost_no_dimension():
     x, coordinates = ub.datasets.swiss_roll(1500, random_state=0)
     wider = ub.neighborhoods(x, K + 1)
     lists = np.array([[j for j in wider[i] if j != 7][:K] for i in range(1500)])
@@ -380,7 +380,7 @@ def test_a_grid_costs_ltsa_nothing():
         (lambda x, u: (x, np.column_stack([u[:, 0], u[:, 0]])), "no extent in 1 of 2 dimensions"),
         (lambda x, u: (x, 0 * u), "no extent in 2 of 2 dimensions"),
         (lambda x, u: (x, np.r_[u[:-1], [[1, np.nan]]]), "not finite in row 299"),
-        (lambda x, u: (np.r_[x[:150], x[150:] + 99], u), "the neighbourhood graph has 2 pieces"),
+        (lambda x, u: (np.r_[x[:150], x[150:] + 99], u), "the neighborhood graph has 2 pieces"),
         (lambda x, u: (x, u, 300), "n_neighbors = 300 needs at least 301 points, got 300"),
         (lambda x, u: (x, u, 4), "HLLE"),
     ],

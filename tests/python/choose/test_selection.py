@@ -1,4 +1,4 @@
-"""Sweeps over neighbours, dimensions and methods, and what is chosen."""
+"""Sweeps over neighbors, dimensions and methods, and what is chosen."""
 
 import json
 import subprocess
@@ -93,7 +93,7 @@ def test_samples_have_intervals():
     assert abs(score.value - whole.value) < 3 * score.half_width
 
 
-def test_torn_neighbours(roll):
+def test_torn_neighbors(roll):
     x, coordinates = roll
 
     class Torn(ub.PCA):
@@ -154,7 +154,7 @@ def test_the_nearest_dimension_is_taken(roll):
     assert found.n_components == 3
 
 
-def test_too_many_neighbours_are_known():
+def test_too_many_neighbors_are_known():
     x, _ = ub.datasets.swiss_roll(600, random_state=0)
     found = ub.select(x, [8, 12, 32], 2, methods=["gp"], random_state=0)
     assert found.short_circuited == [32]
@@ -162,7 +162,7 @@ def test_too_many_neighbours_are_known():
     assert found.n_neighbors < 32
 
 
-def test_too_few_neighbours_are_known():
+def test_too_few_neighbors_are_known():
     x = np.random.default_rng(0).random((700, 2))
     found = ub.select(x, [2, 3, 12], 2, methods=["gp"], random_state=0)
     assert 2 in found.fragmented
@@ -220,7 +220,7 @@ def test_flagged_sizes_are_tried_where_there_is_nothing_else():
 def test_what_fails_makes_way_for_the_next(roll):
     found = ub.select(roll[0], [4, 8], 2, methods=["hlle"], random_state=0)
     assert [c.error is None for c in found.candidates] == [False, True]
-    # four neighbours are too few for two dimensions and enough for one, which nobody would choose otherwise
+    # four neighbors are too few for two dimensions and enough for one, which nobody would choose otherwise
     other = ub.select(roll[0], [4], [1, 2], methods=["hlle"], random_state=0)
     assert [(c.n_components, c.error is None) for c in other.candidates] == [(2, False), (1, True)]
     assert other.n_components == 1
@@ -250,7 +250,7 @@ def test_a_method_added_later_may_be_chosen():
 
 def test_the_method_named_first_is_chosen_though_it_failed_before(roll):
     class Failing(ub.ProcrustesAlignment):
-        """Fails where neighbourhoods are small."""
+        """Fails where neighborhoods are small."""
 
         def fit(self, X, y=None, *, neighborhoods=None):
             if self.n_neighbors < 4:
@@ -340,7 +340,7 @@ def test_pieces_are_counted_for_every_size():
 
 
 def test_times_of_the_parts(found):
-    assert set(found.timings) == {"neighbours", "dimension", "graphs", "embeddings", "measures"}
+    assert set(found.timings) == {"neighbors", "dimension", "graphs", "embeddings", "measures"}
     assert found.timings["embeddings"] == pytest.approx(sum(c.seconds for c in found.candidates))
     assert all(seconds > 0 for seconds in found.timings.values())
 
@@ -381,7 +381,7 @@ def test_a_callback_ends_it_and_it_goes_on(roll):
 def test_lines_are_shown(roll, capsys):
     ub.select(roll[0], [6, 9], 2, methods=["psa"], exhaustive=True, verbose=1, random_state=0)
     shown = [line.rsplit(maxsplit=2)[0].strip() for line in capsys.readouterr().err.splitlines()]
-    assert shown == ["neighbours", "dimension", "graphs", "psa, k = 6, d = 2", "psa, k = 9, d = 2"]
+    assert shown == ["neighbors", "dimension", "graphs", "psa, k = 6, d = 2", "psa, k = 9, d = 2"]
 
 
 def test_before_any_embedding_it_raises(roll):
@@ -441,7 +441,7 @@ def test_warnings_are_kept(recwarn):
 # ---------------------------------------------------------------------------- what it takes and gives
 
 
-def test_neighbours_may_be_given(roll, found):
+def test_neighbors_may_be_given(roll, found):
     graph = ub.neighborhoods(roll[0], 30)
     given = ub.select(roll[0], SIZES, 2, neighborhoods=graph, random_state=0)
     assert given.common == found.common

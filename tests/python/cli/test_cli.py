@@ -166,7 +166,7 @@ def test_verdicts_on_the_rest(run, folder):
     assert "the scale varies from place to place" in sampled
 
 
-def test_left_out_neighbourhoods_are_counted(run, folder):
+def test_left_out_neighborhoods_are_counted(run, folder):
     x = np.load(folder / "x.npy")
     x[:20] = x[0]
     np.save(folder / "copies.npy", x)
@@ -177,7 +177,7 @@ def test_left_out_neighbourhoods_are_counted(run, folder):
     assert not set(record["worst"]["points"]) & set(range(20))
 
 
-def test_points_without_neighbours_are_counted(run, folder):
+def test_points_without_neighbors_are_counted(run, folder):
     x = np.load(folder / "x.npy")
     x[:3] += [[1e3], [2e3], [3e3]]
     np.save(folder / "far.npy", x)
@@ -358,7 +358,7 @@ def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
         (("measure", "x.npy", "y.npy", "-k", 0), "n_neighbors = 0 is too few"),
         (("measure", "x.npy", "y.npy", "-k", 1500), "needs at least 1501 points, got 1500"),
         (("measure", "x.npy", "y.npy", "--radius", -1), "radius = -1"),
-        (("measure", "x.npy", "y.npy", "--radius", 1e-9), "no point has a neighbour within radius = 1e-09"),
+        (("measure", "x.npy", "y.npy", "--radius", 1e-9), "no point has a neighbor within radius = 1e-09"),
         (("measure", "x.npy", "y.npy", "--jobs", 0), "n_jobs = 0"),
         (("measure", "x.npy", "y.npy", "--centers", 0), "n_centers = 0"),
         (("measure", "x.npy", "y.npy", "--centers", 9, "--seed", -1), "random_state = -1"),
@@ -368,7 +368,7 @@ def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
         (("measure", "y.npy", "x.npy"), "give the data first, then the embedding"),
         (("measure", "x.npy", "y.npy", "--all", "--without-self"), "--all has no --without-self"),
         (("measure", "x.npy", "y.npy", "--coordinates", "y.npy"), "--coordinates is for --all"),
-        (("measure", "x.npy", "y.npy", "--all", "--radius", 1e-9), "no point has a neighbour within radius"),
+        (("measure", "x.npy", "y.npy", "--all", "--radius", 1e-9), "no point has a neighbor within radius"),
         (("measure", "x.npy", "y.npy", "--centers", "auto", "--half-width", 0), "half_width = 0"),
         (
             ("measure", "x.npy", "y.npy", "--centers", "few"),
@@ -379,7 +379,7 @@ def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
         (("compare", "x.npy", "y.npy", "--by", "beauty"), "by = 'beauty' is none of the merits measured"),
         (("compare", "x.npy", "y.npy", "--measures", "ranks,beauty"), "'beauty' is no measure"),
         (("compare", "x.npy", "y.npy", "--measures", ""), "'' is no measure"),
-        (("compare", "x.npy", "y.npy", "--radius", 1e-9), "no point has a neighbour within radius"),
+        (("compare", "x.npy", "y.npy", "--radius", 1e-9), "no point has a neighbor within radius"),
         (("compare", "x.npy", "y.npy", "--centers", "auto", "--half-width", "thin"), "invalid float value"),
         (
             ("compare", "x.npy", "y.npy", "--measures", "ranks", "--by", "r_c"),
@@ -609,7 +609,7 @@ def test_embed_json(run, folder, place):
     assert (code, err) == (0, "")
     record, psa = json.loads(out), align(np.load(folder / "x.npy"))
     assert {name: record[name] for name in psa.faithfulness_.to_dict()} == psa.faithfulness_.to_dict()
-    stages = {"neighbours", "tangents", "alignment", "assembly", "refine", "faithfulness"}
+    stages = {"neighbors", "tangents", "alignment", "assembly", "refine", "faithfulness"}
     assert set(record["seconds"]) - {"charts"} == stages
     assert (record["alignment"], record["orientable"], record["n_open_loops"]) == ("tree", True, 0)
     assert record["alignments"]["tree"]["converged"]
@@ -850,7 +850,7 @@ def test_progress_in_a_terminal(folder, tmp_path):
     os.close(ours)
     assert process.returncode == 0
     assert "R_N" in out
-    for stage in ("neighbours", "alignment", "refine", "faithfulness"):
+    for stage in ("neighbors", "alignment", "refine", "faithfulness"):
         assert f"\r  {stage} " in shown
 
 

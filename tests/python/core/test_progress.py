@@ -56,24 +56,24 @@ def fail(watch, stage, done, total, error):
 def test_one_line_for_each_stage_in_a_file(clock):
     stream = io.StringIO()
     watch = Progress(1, stream=stream)
-    for stage, seconds in (("neighbours", 0.5), ("greedy", 75.0)):
+    for stage, seconds in (("neighbors", 0.5), ("greedy", 75.0)):
         with watch.stage(stage, 100):
             clock.now += seconds
             watch.progress(stage, 50, 100)
-    assert stream.getvalue() == "  neighbours             0.50 s\n  greedy               1:15 min\n"
+    assert stream.getvalue() == "  neighbors             0.50 s\n  greedy               1:15 min\n"
 
 
 def test_a_terminal_sees_the_line_change(clock):
     stream = Terminal()
     watch = Progress(1, stream=stream)
-    with watch.stage("neighbours", 1000):
+    with watch.stage("neighbors", 1000):
         clock.now += 3
-        watch.progress("neighbours", 250, 1000)
-        assert shown(stream) == ["  neighbours     25 %    3.00 s, about 9 s left"]
+        watch.progress("neighbors", 250, 1000)
+        assert shown(stream) == ["  neighbors     25 %    3.00 s, about 9 s left"]
         clock.now += 9
-        watch.progress("neighbours", 999, 1000)
-        assert shown(stream)[0].startswith("  neighbours     99 %    12.0 s, about 1 s left")
-    assert shown(stream) == ["  neighbours             12.0 s", ""]
+        watch.progress("neighbors", 999, 1000)
+        assert shown(stream)[0].startswith("  neighbors     99 %    12.0 s, about 1 s left")
+    assert shown(stream) == ["  neighbors             12.0 s", ""]
 
 
 def test_a_line_is_not_rewritten_more_often_than_anyone_can_read(clock):
@@ -174,10 +174,10 @@ def test_a_hundred_per_cent_are_all():
 
 def test_timings(clock):
     watch = Progress()
-    for stage, seconds in (("neighbours", 1), ("refine", 2), ("refine", 3)):
+    for stage, seconds in (("neighbors", 1), ("refine", 2), ("refine", 3)):
         with watch.stage(stage):
             clock.now += seconds
-    assert watch.timings == {"neighbours": 1, "refine": 5}
+    assert watch.timings == {"neighbors": 1, "refine": 5}
 
 
 def test_a_stage_within_itself_is_one(clock):
@@ -210,9 +210,9 @@ def test_the_core_may_begin_with_another_stage(clock):
 def test_the_core_spells_otherwise(clock):
     heard = []
     watch = Progress(callback=lambda *report: heard.append(report))
-    with watch.stage("neighbours", 9):
+    with watch.stage("neighbors", 9):
         watch.progress("neighbors", 4, 9)
-    assert {report[0] for report in heard} == set(watch.timings) == {"neighbours"}
+    assert {report[0] for report in heard} == set(watch.timings) == {"neighbors"}
 
 
 def test_every_stage_has_its_line_though_the_core_was_too_quick_to_report(clock):
@@ -229,15 +229,15 @@ def test_every_stage_has_its_line_though_the_core_was_too_quick_to_report(clock)
 def test_reports_and_answers():
     heard = []
     watch = Progress(callback=lambda *report: heard.append(report))
-    with watch.stage("neighbours", 9):
-        assert watch.progress("neighbours", 4, 9) is False
+    with watch.stage("neighbors", 9):
+        assert watch.progress("neighbors", 4, 9) is False
     watch.best = 0.5
     assert watch.report("refine", 1, 60, 0.25) is False
     assert watch.report("refine", 2, 60) is False
     assert heard == [
-        ("neighbours", 0, 9, None),
-        ("neighbours", 4, 9, None),
-        ("neighbours", 9, 9, None),
+        ("neighbors", 0, 9, None),
+        ("neighbors", 4, 9, None),
+        ("neighbors", 9, 9, None),
         ("refine", 1, 60, 0.25),
         ("refine", 2, 60, 0.25),
     ]
@@ -259,7 +259,7 @@ def test_only_true_stops(answer, stops):
     assert Progress(callback=lambda *_: answer).report("refine", 0, 9) is stops
 
 
-@pytest.mark.parametrize("stage", ["neighbours", "charts", "greedy"])
+@pytest.mark.parametrize("stage", ["neighbors", "charts", "greedy"])
 def test_a_stage_is_not_begun_when_it_shall_stop(stage):
     watch = Progress(callback=lambda *_: True)
     with pytest.raises(ub.Stopped, match=f"in its stage {stage}, at 0 of 1,000"), watch.stage(stage, 1000):

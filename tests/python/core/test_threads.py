@@ -331,7 +331,7 @@ except KeyboardInterrupt:
 """
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert told.returncode == 0, told.stderr
-    assert told.stdout.strip() == "<Neighborhoods: 1000 points, 12 neighbours each>"
+    assert told.stdout.strip() == "<Neighborhoods: 1000 points, 12 neighbors each>"
     assert told.stderr == ""
 
 

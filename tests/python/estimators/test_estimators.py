@@ -198,7 +198,7 @@ def test_nothing_works_before_fit(kind, method):
 
 
 @every_graph
-def test_small_data_with_the_default_number_of_neighbours(kind):
+def test_small_data_with_the_default_number_of_neighbors(kind):
     embedded = quick(kind, n_neighbors=None).fit(FREE[:7])
     assert embedded.n_neighbors_ == 6
     with pytest.raises(ValueError, match="n_neighbors = 12 needs at least 13 points, got n_samples = 7"):

@@ -17,7 +17,7 @@ from unbend import _core
 from unbend.core import memory
 
 N = 1500
-STAGES = ["neighbours", "tangents", "greedy", "refine", "faithfulness"]
+STAGES = ["neighbors", "tangents", "greedy", "refine", "faithfulness"]
 
 
 def roll(n=N, seed=0, **options):
@@ -78,7 +78,7 @@ def test_rolls_of_any_size(n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_few_neighbours_and_many_starts(seed):
+def test_few_neighbors_and_many_starts(seed):
     x, _ = roll(10_000, seed)
     assert fit(x, n_neighbors=8, n_init=8, random_state=seed).faithfulness_.r_n < 0.002
 
@@ -141,7 +141,7 @@ def test_a_plane_comes_back_as_it_was():
 
 
 @pytest.mark.parametrize("tangent_neighbors", [6, 12, 40])
-def test_tangents_from_more_or_fewer_neighbours(tangent_neighbors):
+def test_tangents_from_more_or_fewer_neighbors(tangent_neighbors):
     x, coordinates = roll(3000, noise=0.2)
     gp = fit(x, tangent_neighbors=tangent_neighbors)
     assert gp.neighborhoods_.n_neighbors == 12
@@ -159,7 +159,7 @@ def test_wide_tangents_help_under_noise():
     assert wide < narrow
 
 
-def test_tangents_as_many_as_neighbours_are_the_default(x, gp):
+def test_tangents_as_many_as_neighbors_are_the_default(x, gp):
     np.testing.assert_array_equal(fit(x, tangent_neighbors=12).embedding_, gp.embedding_)
 
 
@@ -221,18 +221,18 @@ def test_a_start_can_be_chosen(x):
     assert (one != other).any()
 
 
-def test_given_neighbourhoods_are_used(x, gp):
+def test_given_neighborhoods_are_used(x, gp):
     nb = ub.neighborhoods(x, 12)
     again = fit(x, neighborhoods=nb)
     assert again.neighborhoods_ is nb
-    assert "neighbours" not in again.timings_
+    assert "neighbors" not in again.timings_
     np.testing.assert_array_equal(again.embedding_, gp.embedding_)
     foreign = ub.Neighborhoods.from_knn(nb.indices.reshape(-1, 12))
     np.testing.assert_array_equal(fit(x, neighborhoods=foreign).embedding_, gp.embedding_)
     fit(x, neighborhoods=nb, tangent_neighbors=30)
 
 
-def test_neighbourhoods_of_any_size():
+def test_neighborhoods_of_any_size():
     x, _ = roll(2000)
     nb = ub.neighborhoods(x, radius=3.0)
     assert nb.n_connected_components == 1
@@ -333,7 +333,7 @@ def test_copies_of_points_come_out_as_fitted():
 
 
 def residuals(gp, x):
-    """What of each neighbourhood lies outside its tangent: the length of the local PCA residual."""
+    """What of each neighborhood lies outside its tangent: the length of the local PCA residual."""
     members = np.c_[np.arange(len(x)), gp.neighborhoods_.indices.reshape(len(x), -1)]
     size2 = ((x[members] - x[members].mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
     return np.sqrt(ub.charts(x, 2, neighborhoods=gp.neighborhoods_).residual_fraction * size2)
@@ -610,7 +610,7 @@ def test_sparse_data_are_refused():
         fit(sp.csr_array(cloud()))
 
 
-def test_neighbourhoods_of_other_data():
+def test_neighborhoods_of_other_data():
     with pytest.raises(ValueError, match="n_samples = 100, but neighborhoods has 90"):
         fit(cloud(), neighborhoods=ub.neighborhoods(cloud(90)))
     with pytest.raises(TypeError, match="ndarray"):
@@ -657,7 +657,7 @@ def test_the_callback_hears_of_every_stage(x):
     fit(x, callback=lambda *report: heard.append(report))
     stages = list(dict.fromkeys(stage for stage, *_ in heard))
     assert [stage for stage in stages if stage != "charts"] == [
-        "neighbours",
+        "neighbors",
         "tangents",
         "greedy",
         "refine",
@@ -666,7 +666,7 @@ def test_the_callback_hears_of_every_stage(x):
     for stage, done, total, best in heard:
         assert 0 <= done <= total, stage
         assert best is None or best > 0
-    assert heard[0] == ("neighbours", 0, N, None)
+    assert heard[0] == ("neighbors", 0, N, None)
     assert heard[-1][:3] == ("faithfulness", N, N)
     best = [report[3] for report in heard if report[3] is not None]
     assert (np.diff(best) <= 0).all()
@@ -676,14 +676,14 @@ def test_long_stages_are_reported_on_the_way():
     heard = []
     x, _ = roll(200_000)
     gp = fit(x, n_init=1, refine=None, callback=lambda *report: heard.append(report))
-    assert list(gp.timings_) == ["neighbours", "tangents", "charts", "greedy", "faithfulness"]
-    for stage in ("neighbours", "charts", "greedy"):
+    assert list(gp.timings_) == ["neighbors", "tangents", "charts", "greedy", "faithfulness"]
+    for stage in ("neighbors", "charts", "greedy"):
         done = [report[1] for report in heard if report[0] == stage]
         assert len(done) > 2, stage
         assert (np.diff(done) >= 0).all(), stage
 
 
-@pytest.mark.parametrize("stage", ["neighbours", "greedy"])
+@pytest.mark.parametrize("stage", ["neighbors", "greedy"])
 def test_a_stop_before_there_is_an_embedding(x, stage):
     estimator = ub.GreedyProcrustes(callback=lambda now, *_: now == stage)
     with pytest.raises(ub.Stopped, match=f"stopped the fit in its stage {stage}, at 0 of "):
@@ -711,7 +711,7 @@ def test_what_a_callback_raises_gets_through(x):
         raise Enough(stage)
 
     estimator = ub.GreedyProcrustes(callback=stop)
-    with pytest.raises(Enough, match="neighbours"):
+    with pytest.raises(Enough, match="neighbors"):
         estimator.fit(x)
     assert not hasattr(estimator, "n_features_in_")
 

@@ -14,7 +14,7 @@ from unbend.files.tables import FileError
 from unbend.fit.spectral import scaling
 
 K = 8
-"""With 12 neighbours, rolls of less than 1,000 points are short-circuited."""
+"""With 12 neighbors, rolls of less than 1,000 points are short-circuited."""
 
 
 def roll(n=800, seed=0, **options):
@@ -266,7 +266,7 @@ def test_degenerate_data_give_numbers(kind, options):
     assert 0 <= isomap.residual_variance_ <= 1
 
 
-def test_given_neighbourhoods(x, full):
+def test_given_neighborhoods(x, full):
     nb = ub.neighborhoods(x, K)
     np.testing.assert_array_equal(ub.Isomap().fit(x, neighborhoods=nb).embedding_, full.embedding_)
     bare = ub.Neighborhoods.from_knn(nb.indices.reshape(-1, K))
@@ -312,7 +312,7 @@ def test_what_does_not_fit_into_memory():
         isomap.set_params(max_memory=1000).fit(x + np.array([[0.0], [1.0]]))
 
 
-@pytest.mark.parametrize("stage", ["neighbours", "paths", "scaling"])
+@pytest.mark.parametrize("stage", ["neighbors", "paths", "scaling"])
 def test_a_stop_changes_nothing(x, full, stage):
     isomap = fit(x[:300])
     before = isomap.embedding_
@@ -320,7 +320,7 @@ def test_a_stop_changes_nothing(x, full, stage):
     with pytest.raises(ub.Stopped, match=f"in its stage {stage}"):
         isomap.fit(x)
     assert isomap.embedding_ is before
-    assert set(full.timings_) == {"neighbours", "paths", "scaling", "faithfulness"}
+    assert set(full.timings_) == {"neighbors", "paths", "scaling", "faithfulness"}
 
 
 def test_an_interrupt_is_obeyed_at_once():

@@ -133,7 +133,7 @@ def test_names_of_features_come_back(tmp_path):
         again.transform(frame.rename(columns={"a": "z"}))
 
 
-def test_neighbourhoods_of_any_size_come_back(tmp_path):
+def test_neighborhoods_of_any_size_come_back(tmp_path):
     x = data(200, 2)
     nb = ub.neighborhoods(x, radius=3.0)
     assert nb.n_connected_components == 1

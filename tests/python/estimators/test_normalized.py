@@ -32,7 +32,7 @@ def affine_error(y, truth):
 
 def data(name):
     if name == "digits":
-        # Many distances between digits are equal, and which neighbour is taken then is a matter of taste.
+        # Many distances between digits are equal, and which neighbor is taken then is a matter of taste.
         x = load_digits().data[:1000]
         return x + np.random.default_rng(0).normal(scale=1e-3, size=x.shape)
     return {"roll": ub.datasets.swiss_roll, "s": ub.datasets.s_curve}[name](2000, random_state=0)[0]
@@ -115,7 +115,7 @@ def test_coordinates_are_normalised():
 
 
 @pytest.mark.parametrize("kind", [ub.LTSA, ub.HessianLLE])
-def test_nothing_holds_a_point_that_is_nobodys_neighbour(kind):
+def test_nothing_holds_a_point_that_is_nobodys_neighbor(kind):
     x, truth = ub.datasets.swiss_roll(10_000, random_state=0)
     listed = np.bincount(ub.neighborhoods(x, 12).indices, minlength=len(x))
     (alone,) = np.flatnonzero(listed == 0)
@@ -264,7 +264,7 @@ def test_new_points_go_where_they_belong(kind):
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_affine_extension_by_least_squares(d):
-    """On data of dimension d it is the affine regression on the neighbours."""
+    """On data of dimension d it is the affine regression on the neighbors."""
     rng = np.random.default_rng(d)
     x, new = rng.normal(size=(100, d)), rng.normal(size=(7, d)) * 0.5
     model = ub.LTSA(n_components=d, n_neighbors=max(8, d + 5)).fit(x)

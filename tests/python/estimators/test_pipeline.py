@@ -1,4 +1,4 @@
-"""Neighbours found by a transformer, in pipelines; data frames in and out."""
+"""Neighbors found by a transformer, in pipelines; data frames in and out."""
 
 import warnings
 
@@ -43,7 +43,7 @@ def _quiet():
         yield
 
 
-# Neighbours of a transformer -----------------------------------------------------------------------------
+# Neighbors of a transformer -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS[:9], ids=lambda e: type(e).__name__)
@@ -67,7 +67,7 @@ def test_in_a_pipeline(roll):
     assert line.fit_transform(x).shape == (800, 1)
 
 
-def test_neighbourhoods_of_different_size(roll):
+def test_neighborhoods_of_different_size(roll):
     x, _ = roll
     found = ub.WithNeighbors(RadiusNeighborsTransformer(radius=3.0), ub.Isomap()).fit(x)
     assert len(set(found.embedding_model_.neighborhoods_.sizes)) > 1

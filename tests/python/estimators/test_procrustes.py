@@ -278,7 +278,7 @@ def test_components_are_embedded_each(alignment):
         assert disparity(coordinates, found.embedding_[:1200]) < 1e-4
 
 
-def test_ragged_neighbourhoods():
+def test_ragged_neighborhoods():
     x, coordinates = roll()
     nb = ub.neighborhoods(x, radius=2.4)
     assert not nb.component_labels.any()

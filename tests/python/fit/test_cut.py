@@ -184,7 +184,7 @@ def test_a_closed_curve_is_cut_at_one_point():
     assert model.faithfulness_.cut_length == pytest.approx(1, rel=0.25)
 
 
-def test_pairs_are_neighbours_and_points_are_marked(tube):
+def test_pairs_are_neighbors_and_points_are_marked(tube):
     lists = [set(tube.neighborhoods_[i].tolist()) for i in range(2000)]
     for i, j in tube.cut_pairs_:
         assert i < j

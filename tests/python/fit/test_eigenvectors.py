@@ -15,7 +15,7 @@ from unbend.fit.spectral.eigenvectors import GapWarning, smallest_eigenvectors
 
 
 def ltsa(x, k, d):
-    """The alignment matrix of Zhang & Zha (2004), neighbourhood by neighbourhood."""
+    """The alignment matrix of Zhang & Zha (2004), neighborhood by neighborhood."""
     n = len(x)
     lists = ub.neighborhoods(x, k)
     members = np.array([[i, *lists[i]] for i in range(n)])
@@ -87,7 +87,7 @@ def test_components():
 
 
 def test_duplicates():
-    # three neighbours at other places only: the graph falls apart, and hundreds of values are zero
+    # three neighbors at other places only: the graph falls apart, and hundreds of values are zero
     x, _ = ub.datasets.swiss_roll(400, random_state=0)
     matrix = ltsa(np.repeat(x, 4, axis=0), 12, 2)
     values = np.linalg.eigvalsh(matrix.toarray())

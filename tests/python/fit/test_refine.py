@@ -29,7 +29,7 @@ def value(y, objective="R_N", x=X, nb=NB):
 
 
 def holdings(nb):
-    """The neighbourhoods, each with its own point, as index lists."""
+    """The neighborhoods, each with its own point, as index lists."""
     return [[i, *nb[i]] for i in range(len(nb))]
 
 
@@ -197,7 +197,7 @@ def test_components_stay_where_they_are():
         np.testing.assert_allclose(found[piece].mean(axis=0), y[piece].mean(axis=0), atol=0.05)
 
 
-def test_neighbourhoods_of_any_size_and_points_alone():
+def test_neighborhoods_of_any_size_and_points_alone():
     graph = sp.lil_array((30, 30))
     for i in range(20):
         for step in range(1, 2 + i % 4):

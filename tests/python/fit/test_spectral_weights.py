@@ -1,7 +1,7 @@
 """The local weights of the normalised family as the core gives them, against scikit-learn and textbook twins.
 
 The twins follow section 2 of Goldberg, Zakai, Kushnir and Ritov, "The price of normalization", one
-neighbourhood at a time with full decompositions; W_i'W_i is compared, since W_i is defined
+neighborhood at a time with full decompositions; W_i'W_i is compared, since W_i is defined
 up to an orthogonal factor only.
 """
 
@@ -83,7 +83,7 @@ def test_the_twins_agree(name, where):
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
-def test_neighbourhoods_of_many_sizes(name):
+def test_neighborhoods_of_many_sizes(name):
     x = data("swiss_roll")
     full = ub.neighborhoods(x, 20)
     lists = [full[i][: 8 + i % 11] for i in range(len(x))]
@@ -142,7 +142,7 @@ def test_scikit_learn_finds_the_same_barycenters():
 
 @pytest.mark.parametrize("where", DATA)
 def test_scikit_learn_makes_the_same_graph(where):
-    """Its matrix is half ours; it counts the point itself among its neighbours, which adds loops only."""
+    """Its matrix is half ours; it counts the point itself among its neighbors, which adds loops only."""
     x = data(where)
     nb = ub.neighborhoods(x, K)
     weights = WEIGHTS["lem"](x, nb.core)

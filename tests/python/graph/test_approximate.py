@@ -1,4 +1,4 @@
-"""Neighbours that are nearly all found, other metrics, and data that are read in blocks."""
+"""Neighbors that are nearly all found, other metrics, and data that are read in blocks."""
 
 import numpy as np
 import pytest
@@ -165,7 +165,7 @@ def test_a_precomputed_graph():
     ball = ub.neighborhoods(nb.to_graph(), radius=float(np.median(nb.distances)), metric="precomputed")
     assert 0 < len(ball.indices) < len(nb.indices)
     lonely = sp.csr_array(np.array([[0, 1, 2], [1, 0, 0], [2, 0, 0.0]]))
-    with pytest.raises(ValueError, match="point 1 has 1 neighbours in the graph: n_neighbors = 2"):
+    with pytest.raises(ValueError, match="point 1 has 1 neighbors in the graph: n_neighbors = 2"):
         ub.neighborhoods(lonely, 2, metric="precomputed")
 
 
@@ -263,7 +263,7 @@ def test_estimators_pass_it_on(kind):
         kind(neighbors_recall=2).fit(x)
 
 
-def test_files_keep_how_neighbours_were_found(tmp_path):
+def test_files_keep_how_neighbors_were_found(tmp_path):
     x = curved(1_500, 2, 20, noise=0)
     model = ub.GreedyProcrustes(neighbors_method="approximate", random_state=0).fit(x)
     again = ub.load(model.save(tmp_path / "m.unbend")).neighborhoods_

@@ -18,7 +18,7 @@ def members(nb, i, include_self):
 
 
 def is_svd(x, d, charts, nb, include_self=True, rtol=1e-9):
-    """Every chart against the decomposition of its neighbourhood; directions only where well defined."""
+    """Every chart against the decomposition of its neighborhood; directions only where well defined."""
     n, q = x.shape
     assert charts.bases.shape == (n, q, d)
     assert charts.singular_values.shape == (n, d)
@@ -112,7 +112,7 @@ def test_a_lonely_point_has_a_chart():
     np.testing.assert_array_equal(charts.coordinates, np.zeros((2, 2)))
 
 
-def test_neighbourhoods_of_any_size():
+def test_neighborhoods_of_any_size():
     x = cloud()
     nb = ub.neighborhoods(x, radius=0.7)
     assert nb.sizes.min() == 0 < nb.sizes.max()
@@ -126,7 +126,7 @@ def test_neighbourhoods_of_any_size():
 
 @pytest.mark.parametrize("q", [3, 30])
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_neighbourhoods_without_points(q, d):
+def test_neighborhoods_without_points(q, d):
     charts = ub.charts(cloud(20, q), d, radius=0.0, include_self=False)
     assert charts.bases.shape == (20, q, d)
     assert (charts.singular_values == 0).all()
@@ -140,7 +140,7 @@ def test_neighbourhoods_without_points(q, d):
 
 
 @pytest.mark.parametrize("q", [3, 30])
-def test_some_neighbourhoods_without_points(q):
+def test_some_neighborhoods_without_points(q):
     graph = sp.csr_array(np.triu(np.ones((6, 6)), 1))  # the last lists nobody, the one before one point
     charts = ub.charts(cloud(6, q), 2, neighborhoods=ub.Neighborhoods.from_graph(graph), include_self=False)
     assert [len(charts[i]) for i in range(6)] == [5, 4, 3, 2, 1, 0]
@@ -176,7 +176,7 @@ def test_items_count_from_the_end_as_those_of_neighborhoods_do():
         charts[-101]
 
 
-def test_twelve_neighbours_by_default():
+def test_twelve_neighbors_by_default():
     assert ub.charts(cloud(), 2)[0].shape == (13, 2)
 
 

@@ -1,4 +1,4 @@
-"""Neighbourhoods as Python sees them, against loops, SciPy's trees and SciPy's graphs."""
+"""Neighborhoods as Python sees them, against loops, SciPy's trees and SciPy's graphs."""
 
 import copy
 import pickle
@@ -231,7 +231,7 @@ def test_a_large_single_precision_array_is_not_copied():
         assert np.shares_memory(as_points(view), view)
 
 
-# ---------------------------------------------------------------------------- other tools' neighbours
+# ---------------------------------------------------------------------------- other tools' neighbors
 
 
 def test_from_knn_without_self():
@@ -295,7 +295,7 @@ def test_from_knn_drops_the_farthest_where_self_is_missing_and_distances_are_uns
 @pytest.mark.parametrize(
     ("indices", "distances", "message"),
     [
-        ([[1, 2], [0, -1], [0, 1]], None, "neighbour -1 of point 1 .* 3 points"),
+        ([[1, 2], [0, -1], [0, 1]], None, "neighbor -1 of point 1 .* 3 points"),
         ([[1, 2], [0, 2], [0, 3]], None, "neighbou?r 3 of point 2 .* 3 points"),
         ([[1], [2**32], [0]], None, "neighbou?r 4294967296 of point 1"),
         ([[1, 1], [0, 2], [0, 1]], None, "point 0 lists neighbou?r 1 more than once"),
@@ -343,7 +343,7 @@ def test_to_graph_and_back(make, radius):
     assert made.n_neighbors is None
 
 
-def test_to_graph_without_distances_holds_ones_and_leaves_the_neighbourhoods_alone():
+def test_to_graph_without_distances_holds_ones_and_leaves_the_neighborhoods_alone():
     nb = ub.Neighborhoods.from_knn([[1], [2], [0]])
     graph = nb.to_graph()
     assert graph.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
@@ -533,12 +533,12 @@ def test_items():
 
 
 def test_repr():
-    assert repr(ub.neighborhoods(cloud(10), 3)) == "<Neighborhoods: 10 points, 3 neighbours each>"
+    assert repr(ub.neighborhoods(cloud(10), 3)) == "<Neighborhoods: 10 points, 3 neighbors each>"
     ragged = ub.Neighborhoods.from_graph(sp.csr_array(np.triu(np.ones((4, 4)), 1)))
-    assert repr(ragged) == "<Neighborhoods: 4 points, 0 to 3 neighbours each>"
+    assert repr(ragged) == "<Neighborhoods: 4 points, 0 to 3 neighbors each>"
 
 
-def test_twelve_neighbours_by_default():
+def test_twelve_neighbors_by_default():
     assert ub.neighborhoods(cloud()).n_neighbors == 12
 
 

@@ -171,11 +171,11 @@ def test_by_what_cannot_be_measured(cloud, monkeypatch):
     far = cloud.copy()
     far[30:] += 1e4
     with pytest.raises(
-        ValueError, match="by = 'm_g' cannot be measured: the neighbourhood graph is in 2 pieces"
+        ValueError, match="by = 'm_g' cannot be measured: the neighborhood graph is in 2 pieces"
     ):
         ub.compare(far, {"a": cloud[:, :2]}, by="m_g", n_neighbors=5)
     assert ub.compare(far, {"a": cloud[:, :2]}, ["m_g"], by="m_g", n_neighbors=5).ranks() == {"a": 1}
-    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbours were looked for"))
+    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbors were looked for"))
     wide = {"a": cloud[:, :2], "b": np.hstack([cloud, cloud])}
     with pytest.raises(ValueError, match="by = 'r_c' cannot be measured: b has 6 dimensions, the data 3"):
         ub.compare(cloud, wide)
@@ -190,7 +190,7 @@ def test_what_is_left_out_is_said(cloud):
 
 
 def test_the_bad_one_is_named(cloud, monkeypatch):
-    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbours were looked for"))
+    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbors were looked for"))
     bad = cloud[:, :2].copy()
     bad[5, 1] = np.nan
     with pytest.raises(ValueError, match="bad holds NaN at row 5, column 1: every entry must be finite"):

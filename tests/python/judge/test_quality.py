@@ -60,7 +60,7 @@ def test_numbers_are_those_of_the_single_measures(quality, roll):
         assert quality[name].value == pytest.approx(number, rel=1e-12), name
 
 
-def test_neighbours_are_searched_once(roll, monkeypatch):
+def test_neighbors_are_searched_once(roll, monkeypatch):
     x, coordinates = roll
     expected = METRICS.nieqa_global(x, coordinates)
     sought, search = [], ub.neighborhoods
@@ -215,7 +215,7 @@ def test_what_is_said_to_fool_them():
 def test_as_text(quality, roll):
     x, coordinates = roll
     lines = str(quality).splitlines()
-    assert lines[0] == "1,500 points of 3 dimensions in 2, all measured; 8 neighbours"
+    assert lines[0] == "1,500 points of 3 dimensions in 2, all measured; 8 neighbors"
     assert max(map(len, lines)) < 80
     for value in quality.values():
         (line,) = (line for line in lines if line[2:20].strip() == value.measure.symbol)
@@ -259,8 +259,8 @@ def test_as_a_frame(quality):
         ({"n_sources": 0}, "n_sources = 0"),
         ({"n_neighbors": 1500}, "needs at least 1501 points"),
         ({"random_state": -1}, "random_state = -1"),
-        ({"radius": 1e-9}, "no point has a neighbour within radius = 1e-09"),
-        ({"neighborhoods": NOBODY}, "no point has a neighbour"),
+        ({"radius": 1e-9}, "no point has a neighbor within radius = 1e-09"),
+        ({"neighborhoods": NOBODY}, "no point has a neighbor"),
     ],
 )
 def test_bad_input(roll, options, message):
@@ -331,10 +331,10 @@ def test_the_head_says_how_many_were_left_out():
     y = np.random.default_rng(1).normal(size=(36, 2))
     q = ub.quality(x, y, ["procrustes", "m_l"], n_neighbors=4)
     assert q.faithfulness.n_degenerate == 6
-    assert "left out 6 neighbourhoods: their points coincide, their images do not" in str(q)
+    assert "left out 6 neighborhoods: their points coincide, their images do not" in str(q)
     assert "left out" not in str(ub.quality(x[6:], y[6:], ["procrustes"], n_neighbors=4))
     alone = ub.quality(x[:, :1], y[:, :1], ["q_nx"], n_neighbors=1)
-    assert str(alone).startswith("36 points of 1 dimension in 1, all measured; 1 neighbour\n")
+    assert str(alone).startswith("36 points of 1 dimension in 1, all measured; 1 neighbor\n")
 
 
 def test_the_head_says_what_is_left_out(cloud):
@@ -348,7 +348,7 @@ def test_the_head_says_what_is_left_out(cloud):
     assert "without R_N, R_N rescaled, R_C, lower bound" in head
     assert head.endswith("M_G: Y has 3 dimensions, the data 2")
     pieces = ub.quality(blobs(), y, n_neighbors=5)
-    assert "without M_G: the neighbourhood graph is in 2 pieces" in str(pieces).splitlines()
+    assert "without M_G: the neighborhood graph is in 2 pieces" in str(pieces).splitlines()
     assert "m_g" in ub.quality(blobs(), y, ["all", "m_g"], n_neighbors=5)
     taller = ub.quality(x, y, coordinates=x)
     assert taller.left_out == {"m_t": "coordinates has 3 columns, more than the 2 of Y"}
@@ -371,7 +371,7 @@ def test_the_head_says_what_is_left_out(cloud):
     ],
 )
 def test_everything_is_checked_before_the_work(cloud, options, message, monkeypatch):
-    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbours were looked for"))
+    monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbors were looked for"))
     with pytest.raises(ValueError, match=message):
         ub.quality(*cloud, **options)
 

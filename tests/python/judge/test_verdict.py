@@ -129,7 +129,7 @@ def test_says_when_nothing_can_be_said():
     assert read(numbers(spots, random().normal(size=(40, 2)))).kind == "nothing"
 
 
-def test_a_sample_of_neighbourhoods_will_do(roll):
+def test_a_sample_of_neighborhoods_will_do(roll):
     x, u = roll
     found = read(numbers(x, u / u.std(axis=0), n_centers=200, random_state=0))
     assert found.kind == "stretched"

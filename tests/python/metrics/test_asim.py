@@ -109,7 +109,7 @@ def test_invariances():
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_per_point_is_asim_of_each_neighbourhood():
+def test_per_point_is_asim_of_each_neighborhood():
     x, y = cloud(60, 5), cloud(60, 2, 1)
     near = ub.neighborhoods(x, 6)
     for options in [{}, {"include_self": False}, {"normalization": "paper"}]:

@@ -107,7 +107,7 @@ def test_is_the_textbook_in_many_dimensions(include_self):
 
 
 @pytest.mark.parametrize("include_self", [True, False])
-def test_is_the_textbook_for_neighbourhoods_of_any_size(include_self):
+def test_is_the_textbook_for_neighborhoods_of_any_size(include_self):
     x, y = curved()
     if not include_self:  # the textbook knows no mean of no points
         order = np.argsort([len(row) == 0 for row in textbook.within(x, 0.5)], kind="stable")
@@ -137,7 +137,7 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("make", DEGENERATE.values(), ids=DEGENERATE)
-def test_degenerate_neighbourhoods_are_the_textbook(make, include_self):
+def test_degenerate_neighborhoods_are_the_textbook(make, include_self):
     x, y = make()
     indices, _ = textbook.nearest(x, 4)
     expected = textbook.faithfulness(x, y, indices, include_self)
@@ -145,7 +145,7 @@ def test_degenerate_neighbourhoods_are_the_textbook(make, include_self):
 
 
 @pytest.mark.parametrize("include_self", [True, False])
-def test_neighbourhoods_without_neighbours_are_perfect(include_self):
+def test_neighborhoods_without_neighbors_are_perfect(include_self):
     m = ub.faithfulness(cloud(20), cloud(20, 2, 1), radius=0.0, include_self=include_self)
     for name in POINT:
         assert (m.per_point[name] == (1 if name in ("stretch", "area") else 0)).all(), name
@@ -348,7 +348,7 @@ def test_layouts():
     identical(ub.faithfulness(np.repeat(x, 2, axis=1)[:, ::2], np.ma.array(y), neighborhoods=nb), m)
 
 
-# ---------------------------------------------------------------------------- a sample of the neighbourhoods
+# ---------------------------------------------------------------------------- a sample of the neighborhoods
 
 
 def test_a_sample_agrees_with_the_whole():
@@ -412,7 +412,7 @@ def test_one_centre_is_not_called_exact():
     x, y = curved(100)
     m = ub.faithfulness(x, y, 8, n_centers=1, random_state=0)
     assert m.n_centers == 1
-    assert m.standard_error["r_n"] != 0, "one neighbourhood of a hundred says nothing about its error"
+    assert m.standard_error["r_n"] != 0, "one neighborhood of a hundred says nothing about its error"
 
 
 def test_unknown_intervals():
@@ -470,7 +470,7 @@ def test_bad_n_centers(n_centers, message):
 
 @pytest.mark.parametrize("options", [{}, {"n_neighbors": 5}, {"radius": 0.7}], ids=["default", "k", "radius"])
 @pytest.mark.parametrize("include_self", [True, False])
-def test_neighbourhoods_are_shared(options, include_self):
+def test_neighborhoods_are_shared(options, include_self):
     x, y = curved()
     nb = ub.neighborhoods(x, **options)
     m = ub.faithfulness(x, y, include_self=include_self, **options)
@@ -920,7 +920,7 @@ def test_no_graph_panics(data, n):
     data=st.data(),
     table=hnp.arrays(np.int16, st.tuples(st.integers(0, 6), st.integers(0, 5)), elements=st.integers(-1, 6)),
 )
-def test_no_table_of_neighbours_panics(data, table):
+def test_no_table_of_neighbors_panics(data, table):
     far = data.draw(st.one_of(st.none(), st.just(0)))
     if far is not None:
         far = some_floats(data.draw, table.shape, [0.0, 1.0, 2.0, 2.0, 5e-324, 1e308, np.nan, -1.0, np.inf])

@@ -139,7 +139,7 @@ def test_motions_and_scalings_change_nothing():
     assert before.auc == after.auc
 
 
-def test_known_neighbourhoods_are_taken():
+def test_known_neighborhoods_are_taken():
     X, Y = cloud(200, 3, 2)
     nb = ub.neighborhoods(X, 20)
     m = metrics.ranks(X, Y, 15)
@@ -211,10 +211,10 @@ def test_bad_input_is_named(arguments, options, message):
         metrics.ranks(*arguments, **options)
 
 
-def test_bad_neighbourhoods_and_names_are_refused():
+def test_bad_neighborhoods_and_names_are_refused():
     X, Y = cloud(30, 3, 2)
     nb = ub.neighborhoods(X, 4)
-    with pytest.raises(ValueError, match="n_neighbors = 5 exceeds the 4 neighbours"):
+    with pytest.raises(ValueError, match="n_neighbors = 5 exceeds the 4 neighbors"):
         metrics.ranks(X, Y, 5, neighborhoods=nb)
     with pytest.raises(ValueError, match="X has 29 rows, but neighborhoods are of 30 points"):
         metrics.ranks(X[1:], Y[1:], neighborhoods=nb)
@@ -226,7 +226,7 @@ def test_bad_neighbourhoods_and_names_are_refused():
     for call in (m.null, m.standard_error, m.interval, m.per_point):
         with pytest.raises(ValueError, match="'stress' is unknown"):
             call("stress")
-    with pytest.raises(ValueError, match="k = 5 is out of range: at most 4 neighbours"):
+    with pytest.raises(ValueError, match="k = 5 is out of range: at most 4 neighbors"):
         m.interval("q_nx", 5)
     with pytest.raises(ValueError, match="kind = 'both'"):
         metrics.mrre(X, Y, 4, kind="both")

@@ -1,4 +1,4 @@
-"""Samples of neighbourhoods: how sure their means are, and how many it takes."""
+"""Samples of neighborhoods: how sure their means are, and how many it takes."""
 
 import numpy as np
 import pytest

@@ -77,7 +77,7 @@ def test_the_smallest_number_that_connects():
 def test_pieces_too_far_apart_are_refused(monkeypatch):
     monkeypatch.setattr("unbend.metrics.nieqa._MOST_ENTRIES", 80 * 20)
     x = np.r_[cloud(40, 2), cloud(40, 2, seed=1) + 30]
-    with pytest.raises(ValueError, match="with 16 neighbours the graph is in 2 pieces"):
+    with pytest.raises(ValueError, match="with 16 neighbors the graph is in 2 pieces"):
         nieqa_global(x, x)
 
 

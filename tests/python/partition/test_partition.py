@@ -106,7 +106,7 @@ def test_more_of_the_sample_is_looked_at_where_it_is_crowded():
     assert np.bincount(plan.assign(x).rows, minlength=50).tolist() == (1 + (gap <= 1.0)).tolist()
 
 
-def test_every_neighbourhood_is_whole(roll, tmp_path):
+def test_every_neighborhood_is_whole(roll, tmp_path):
     x = roll[0]
     run = begun(x, tmp_path, 2000)
     graph = ub.neighborhoods(x, 10)
@@ -124,7 +124,7 @@ def test_every_neighbourhood_is_whole(roll, tmp_path):
 
 
 def test_what_is_not_whole_is_not_called_so(roll, tmp_path):
-    # A halo that is too narrow: neighbours are missing, and no point that lacks one is counted as proved.
+    # A halo that is too narrow: neighbors are missing, and no point that lacks one is counted as proved.
     x = roll[0]
     run = begun(x, tmp_path / "wide", 2000) if (tmp_path / "wide").mkdir() is None else None
     plan = run.job.plan()
@@ -326,7 +326,7 @@ def test_measures_add_up(roll):
     assert found.n_proved == len(x)
 
 
-def test_every_neighbourhood_has_the_bits_it_has_at_once(roll, tmp_path):
+def test_every_neighborhood_has_the_bits_it_has_at_once(roll, tmp_path):
     x, truth = roll
     task = Task.measuring(source_of(x), source_of(truth), 10, 2000)
     run = task.begun(tmp_path, Serial(), Progress(), "warn")
@@ -339,7 +339,7 @@ def test_every_neighbourhood_has_the_bits_it_has_at_once(roll, tmp_path):
             assert np.array_equal(own.per_point[name][held.core], whole.per_point[name][ids])
 
 
-def test_degenerate_neighbourhoods_are_counted():
+def test_degenerate_neighborhoods_are_counted():
     x = np.random.default_rng(0).normal(size=(3000, 3))
     x[:200] = x[0]
     y = np.random.default_rng(1).normal(size=(3000, 2))

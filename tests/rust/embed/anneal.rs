@@ -52,7 +52,7 @@ fn f(connection: &Connection, rotations: &[f64]) -> f64 {
     connection.f(rotations, &Unmonitored).unwrap()
 }
 
-/// Eq. 9 as the paper writes it: |A_i - A_j|^2 over all i and the neighbours that i lists, A_i = P_i O_i.
+/// Eq. 9 as the paper writes it: |A_i - A_j|^2 over all i and the neighbors that i lists, A_i = P_i O_i.
 fn naive_f(x: &Array2<f64>, graph: &Neighborhoods, d: usize, rotations: &[f64]) -> f64 {
     let (n, q) = x.dim();
     let points = points(x);

@@ -199,7 +199,7 @@ fn wide_data_are_refined_as_if_narrow() {
             let (a, b) = (frames(&narrow, &x, &y, &graph), frames(&wide_one, &wide, &y, &graph));
             assert!((a.objective - b.objective).abs() < 1e-12 * a.objective, "{objective:?}, {d}");
             let whole = DMatrix::from_row_slice(200, d, &a.right_hand_side);
-            // neighbourhoods of fewer than d points leave reflections undecided
+            // neighborhoods of fewer than d points leave reflections undecided
             if graph.fixed_size().is_some() {
                 assert!(
                     off(&b.right_hand_side, &whole) < 1e-9,

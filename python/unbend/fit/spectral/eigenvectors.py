@@ -219,7 +219,7 @@ def _judge(spectrum: Spectrum, n_vectors: int, max_memory: float | None) -> None
         needed = memory.readable(spectrum.factor_bytes)
         raise MemoryError(
             f"the factor needs {needed}, more than there is memory, and {spectrum.steps} products without it "
-            f"left residuals of {worst:.1e}: take fewer neighbours or points, or raise max_memory"
+            f"left residuals of {worst:.1e}: take fewer neighbors or points, or raise max_memory"
         )
     if spectrum.doubt > MOST_DOUBT or not spectrum.converged:
         warnings.warn(

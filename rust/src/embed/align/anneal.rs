@@ -242,7 +242,7 @@ struct Run<'a> {
     temperature: f64,
     /// The standard angle of small rotations.
     step: f64,
-    /// The frame of a move, and what the neighbours want.
+    /// The frame of a move, and what the neighbors want.
     proposed: Vec<f64>,
     pull: Vec<f64>,
 }

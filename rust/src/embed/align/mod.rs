@@ -1,5 +1,5 @@
 //! Alignment of the tangents (Goldberg & Ritov, sections 4.2 and 4.3): orthogonal O_i such that the frames
-//! A_i = P_i O_i of neighbours are as close as they can be, eq. 9.
+//! A_i = P_i O_i of neighbors are as close as they can be, eq. 9.
 //!
 //! f = sum over i and its neighbors j of |A_i - A_j|^2 = sum of 2 d - 2 tr(O_i' P_i'P_j O_j). The data enter only by
 //! the d x d products P_i'P_j on the edges of the graph.
@@ -32,16 +32,16 @@ const ALIGNED: f64 = 0.866;
 
 const SITES: usize = 4096; // Sites between two looks at the monitor.
 
-/// The undirected neighbourhood graph with P_i'P_j on every edge.
+/// The undirected neighborhood graph with P_i'P_j on every edge.
 #[derive(Debug, Clone)]
 pub struct Connection {
     n_components: usize,
     graph: Neighborhoods<'static>,
-    /// d x d for every neighbour of every point, column after column.
+    /// d x d for every neighbor of every point, column after column.
     products: Vec<f64>,
     /// How often eq. 9 has the edge: 1 where one end lists the other, 2 where both do.
     counts: Vec<u8>,
-    /// f where the frames of neighbours are orthogonal to each other.
+    /// f where the frames of neighbors are orthogonal to each other.
     most: f64,
 }
 
@@ -52,14 +52,14 @@ pub struct Aligned {
     pub rotations: Vec<f64>,
     /// Eq. 9.
     pub f: f64,
-    /// The share of all points in the largest cluster of aligned neighbours.
+    /// The share of all points in the largest cluster of aligned neighbors.
     pub aligned: f64,
     /// f from stage to stage.
     pub trace: Vec<f64>,
 }
 
 impl Connection {
-    /// Compares the tangents of all neighbours. Cost: O(n k q d^2), where only charts are kept O(n k^2 q d).
+    /// Compares the tangents of all neighbors. Cost: O(n k q d^2), where only charts are kept O(n k^2 q d).
     pub fn new(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Self> {
         let d = atlas.n_components();
         let (graph, counts) = atlas.neighborhoods().mutual();

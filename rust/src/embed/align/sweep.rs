@@ -26,7 +26,7 @@ const SIDE: usize = 5; // Columns of a pull that are added up side by side.
 const TOGETHER: usize = 128; // Frames turned by one thread at a time.
 
 impl Connection {
-    /// Writes the sum over the terms of eq. 9 at i of P_i'P_j O_j to `out`: what the neighbours want of O_i.
+    /// Writes the sum over the terms of eq. 9 at i of P_i'P_j O_j to `out`: what the neighbors want of O_i.
     #[inline(always)]
     pub fn pull(&self, i: usize, rotations: &[f64], out: &mut [f64]) {
         match self.n_components {
@@ -37,7 +37,7 @@ impl Connection {
         }
     }
 
-    /// Says that the pull at `i` will be wanted: the frames of its neighbours lie anywhere in memory.
+    /// Says that the pull at `i` will be wanted: the frames of its neighbors lie anywhere in memory.
     #[inline(always)]
     fn soon(&self, i: usize, rotations: &[f64]) {
         const LINE: usize = 64 / size_of::<f64>();
@@ -87,7 +87,7 @@ impl Connection {
             trace.push(f);
             settled = gain <= rounding.max(SETTLED * f);
             if settled && !further {
-                break; // the last sweep ends where neighbours want
+                break; // the last sweep ends where neighbors want
             }
         }
         Ok(trace)
@@ -117,7 +117,7 @@ impl Connection {
         Ok(groups)
     }
 
-    /// Turns the frames of points that are not neighbours of each other; returns how much lower f is.
+    /// Turns the frames of points that are not neighbors of each other; returns how much lower f is.
     fn turn(
         &self,
         points: &[u32],
@@ -204,7 +204,7 @@ impl Pull<'_> {
     }
 }
 
-/// Frames as the neighbours of some points want them, each followed by how much lower f is with it.
+/// Frames as the neighbors of some points want them, each followed by how much lower f is with it.
 struct Turn<'a> {
     connection: &'a Connection,
     points: &'a [u32],

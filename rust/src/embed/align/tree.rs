@@ -17,7 +17,7 @@ use crate::neighbors::Neighborhoods;
 use crate::parallel::{map_blocks, map_points};
 use crate::union_find::{Joined, UnionFind};
 
-/// How much the share of a neighbourhood outside its tangent counts against an edge.
+/// How much the share of a neighborhood outside its tangent counts against an edge.
 const RESIDUAL_SHARE: f64 = 1e-3;
 
 /// Tangents whose largest angle has at least this cosine leave no doubt about a reflection.
@@ -159,7 +159,7 @@ struct Forest {
     sides: UnionFind<bool>,
 }
 
-/// The share of every neighbourhood that lies outside its tangent.
+/// The share of every neighborhood that lies outside its tangent.
 fn outside(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let state = || (Coordinates::default(), Local::default());
     map_points(atlas.points().len(), STAGE, monitor, state, |(chart, local), i| {

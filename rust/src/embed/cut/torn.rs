@@ -1,4 +1,4 @@
-//! Which neighbours a picture tears apart, and the neighbourhoods without them.
+//! Which neighbors a picture tears apart, and the neighborhoods without them.
 //!
 //! Cost: O(n k d) and O(n k q).
 
@@ -13,7 +13,7 @@ use crate::parallel::map_blocks;
 use crate::points::Points;
 use crate::union_find::UnionFind;
 
-/// h: the median distance to the farthest neighbour of a point.
+/// h: the median distance to the farthest neighbor of a point.
 pub fn spacing(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<f64> {
     let mut reach = fold_distances(x, graph, STAGE, monitor, f64::max)?;
     let middle = reach.len() / 2;
@@ -49,7 +49,7 @@ pub fn torn(
     Ok(map_blocks(graph.len(), STAGE, &Silent(monitor), of_block)?.concat())
 }
 
-/// The neighbourhoods without their torn members.
+/// The neighborhoods without their torn members.
 pub fn restricted(graph: &Neighborhoods, torn: &[bool]) -> Result<Neighborhoods<'static>> {
     check_entries(graph, torn)?;
     let (mut indptr, mut indices) = (Vec::with_capacity(graph.len() + 1), Vec::new());
@@ -76,7 +76,7 @@ pub fn nearer(
     Ok(Some((Neighborhoods::fixed(most, indices), torn)))
 }
 
-/// For every neighbour of every point whether the two are among `pairs`, which lie end after end.
+/// For every neighbor of every point whether the two are among `pairs`, which lie end after end.
 pub fn marked(graph: &Neighborhoods, pairs: &[u32]) -> Result<Vec<bool>> {
     check_indices(pairs, 2, graph.len())?;
     let mut sorted: Vec<(u32, u32)> =
@@ -98,7 +98,7 @@ pub fn mend(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, 
     Ok(())
 }
 
-/// Torn pairs hang together where they share a point, or have points that are neighbours.
+/// Torn pairs hang together where they share a point, or have points that are neighbors.
 fn drop_slivers(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, reach: f64) {
     let n = graph.len();
     let mut touched = vec![false; n];
@@ -129,7 +129,7 @@ fn keep_where(graph: &Neighborhoods, torn: &mut [bool], keep: impl Fn(usize, usi
     }
 }
 
-/// Every neighbour of every point, and its place.
+/// Every neighbor of every point, and its place.
 pub(super) fn entries<'a>(graph: &'a Neighborhoods) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
     (0..graph.len()).flat_map(move |i| {
         let start = graph.start(i);
@@ -138,5 +138,5 @@ pub(super) fn entries<'a>(graph: &'a Neighborhoods) -> impl Iterator<Item = (usi
 }
 
 pub(in crate::embed) fn check_entries(graph: &Neighborhoods, torn: &[bool]) -> Result<()> {
-    check_len("what is torn", torn.len(), "the neighbours of all points", graph.indices().len())
+    check_len("what is torn", torn.len(), "the neighbors of all points", graph.indices().len())
 }

@@ -392,7 +392,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
     }
 
-    /// A point is laid down: its neighbours may follow.
+    /// A point is laid down: its neighbors may follow.
     fn keep(&mut self, i: usize, path: f64) {
         self.distances[i] = path;
         self.show(i);

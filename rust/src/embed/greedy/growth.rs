@@ -54,7 +54,7 @@ pub(super) struct Growth<'a, 'b, 'p> {
     fit: Fit,
     /// The neighborhood that embedded each point.
     placer: Vec<u32>,
-    /// O_j for each neighbourhood that embedded points: chart to embedding, d x d.
+    /// O_j for each neighborhood that embedded points: chart to embedding, d x d.
     rotations: Vec<f64>,
     carried: Vec<f64>,
     placers: Vec<(u32, f64)>,
@@ -165,7 +165,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             }
             self.trace.forced += 1;
             if self.atlas.tangents() != Tangents::Known {
-                self.turn_like_a_neighbour(j); // known tangents were added already
+                self.turn_like_a_neighbor(j); // known tangents were added already
             }
         }
         self.trace.steps += 1;
@@ -253,7 +253,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     }
 
     /// Decides an open rotation by the frame of the neighborhood that embedded the first embedded member of `j`.
-    fn turn_like_a_neighbour(&mut self, j: u32) {
+    fn turn_like_a_neighbor(&mut self, j: u32) {
         let d = self.atlas.n_components();
         let first = members(self.atlas.neighborhoods(), j as usize, true).find(|&p| self.is_placed(p));
         let Some(parent) = first.map(|p| self.placer[p]) else { return };
