@@ -8,9 +8,10 @@ from .choose.dimension import Dimension, dimension
 from .choose.price import Price, Verdict, price_of_normalization
 from .choose.selection import Candidate, Grid, Selection, select
 from .core.progress import Stopped
-from .fit.rectify import Rectification, rectify
+from .fit.spectral.rectify import Rectification, rectify
 from .fit.refine import Refinement, RefinementInterrupted, refine
 from .graph.charts import Charts, charts
+from .graph.clean import CleanGraph, clean
 from .graph.neighbors import Neighborhoods, neighborhoods
 from .judge.comparison import Comparison, compare
 from .judge.quality import Quality, quality
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
     from .fit.procrustes import NotFlatWarning
     from .fit.spectral.eigenvectors import GapWarning
     from .fit.spectral.normalized import CollapsedWarning
+    from .fit.trust.verdict import FitVerdict, UntrustedWarning
 
 __all__ = [
     "Candidate",
     "Charts",
     "ClassicalScaling",
+    "CleanGraph",
     "CollapsedWarning",
     "Comparison",
     "DiffusionMaps",
@@ -51,6 +54,7 @@ __all__ = [
     "DisconnectedWarning",
     "DistortionWarning",
     "Faithfulness",
+    "FitVerdict",
     "GapWarning",
     "GreedyProcrustes",
     "Grid",
@@ -75,11 +79,13 @@ __all__ = [
     "Seam",
     "Selection",
     "Stopped",
+    "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
     "__version__",
     "anndata",
     "charts",
+    "clean",
     "compare",
     "datasets",
     "dimension",
@@ -104,6 +110,7 @@ _LATER = {
     "DiffusionMaps": "estimators.normalized",
     "DisconnectedWarning": "estimators.on_graph",
     "DistortionWarning": "estimators.linear.projection",
+    "FitVerdict": "fit.trust.verdict",
     "GapWarning": "fit.spectral.eigenvectors",
     "GreedyProcrustes": "estimators.greedy",
     "HessianLLE": "estimators.normalized",
@@ -117,6 +124,7 @@ _LATER = {
     "PCA": "estimators.linear.pca",
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
+    "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",
     "load": "estimators.models",

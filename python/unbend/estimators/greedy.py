@@ -54,6 +54,7 @@ class GreedyProcrustes(ProcrustesEstimator):
         neighbors_method: SearchMethod = "auto",
         neighbors_recall: float = DEFAULT_RECALL,
         cut: Literal["auto"] | bool = "auto",
+        candidates: Literal["auto"] | bool = "auto",
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
         n_jobs: int | None = None,

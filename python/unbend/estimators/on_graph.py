@@ -29,6 +29,7 @@ from ..fit.problem import (
 )
 from ..fit.procrustes import ProcrustesSettings
 from ..fit.run import Settings, run
+from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
 from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods, search
 from .base import Estimator, Placed
@@ -147,6 +148,9 @@ class ProcrustesEstimator(GraphEstimator):
     """Shell of the two algorithms of Goldberg & Ritov."""
 
     SETTINGS: ClassVar[type[ProcrustesSettings]]
+
+    def _run(self, settings: Any, problem: Problem, sizes: Sizes, progress: Progress) -> Any:
+        return run_trusted(settings, problem, progress)
 
     def _settings(self, sizes: Sizes) -> Any:
         needed = memory.peak(self.ALGORITHM, replace(sizes, cut=True, searched=True))

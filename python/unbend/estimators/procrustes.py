@@ -11,6 +11,7 @@ from ..core.progress import Callback, Progress
 from ..core.random import RandomState
 from ..fit.alignment import AlignedEmbedding, AlignmentSettings, Method, warn_if_not_flat
 from ..fit.problem import Objective, Problem
+from ..fit.trust.run import judged
 from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from ..partition.embed import within
 from ..partition.run import USUAL_POINTS
@@ -58,6 +59,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
         neighbors_method: SearchMethod = "auto",
         neighbors_recall: float = DEFAULT_RECALL,
         cut: Literal["auto"] | bool = "auto",
+        candidates: Literal["auto"] | bool = "auto",
         partition: int | Literal["auto"] | None = None,
         disconnected: Literal["separate", "error"] = "separate",
         random_state: RandomState = None,
@@ -83,6 +85,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
             found: Any = super()._run(settings, problem, sizes, progress)
         else:
             found = within(problem, sizes.points_per_cell, progress, self.get_params(deep=False))
+            found = judged(found, problem, progress)
         warn_if_not_flat(found)
         return found  # type: ignore[no-any-return]
 

@@ -37,6 +37,7 @@ class ProcrustesSettings:
     refine_max_iter: int = Steps.max_iter
     refine_tol: float = Steps.tol
     cut: Literal["auto"] | bool = "auto"
+    candidates: Literal["auto"] | bool = "auto"
     random_state: RandomState = None
     max_memory: float | None = None
     cut_memory: int = 0
@@ -66,6 +67,8 @@ class ProcrustesEmbedding(Embedding):
     cut: Flags = field(repr=False)
     seams: list[Seam] = field(repr=False)
     orientable: bool | None
+    candidates: list[Any] = field(default_factory=list, repr=False, kw_only=True)
+    verdict: Any = field(default=None, kw_only=True)
 
     def restored(self: Found, problem: Problem) -> Found:
         """Return the embedding with its points in the original order."""

@@ -127,9 +127,7 @@ class Quality(Measurements, Table[Value]):
         yield f"{self.n_points:,} points of {wide} in {d:,}, {which}; {near}"
         yield from without(self.left_out)
         if lost := self.faithfulness.n_degenerate if self.faithfulness else 0:
-            yield from wrapped(
-                f"left out {lost:,} neighborhoods: their points coincide, their images do not"
-            )
+            yield from wrapped(f"left out {lost:,} neighborhoods: their points coincide, their images do not")
 
     def _rows(self) -> Iterator[str]:
         unsure = any(value.standard_error != 0 for value in self.values())

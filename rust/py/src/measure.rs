@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use unbend::measure::{
-    self, AsimParams, FaithfulnessParams, Measured, Normalization, OverlapParams, ShepardParams,
-    SkeletonParams,
+    self, AgreementParams, AsimParams, FaithfulnessParams, Measured, Normalization, OverlapParams,
+    ShepardParams, SkeletonParams,
 };
 
 use crate::data::{Flat, Lists, Matrix, points};
@@ -63,6 +63,15 @@ functions! {
     /// For each measured point, the share of its nearest embedded points that are distant in the graph.
     overlap(y: Matrix, graph: Lists, steps: usize, centers: Option<Flat<u32>>) -> Array = |m| {
         measure::overlap(&points("Y", y, m)?, &graph, OverlapParams { steps, centers }, m).map(Owned)
+    };
+
+    /// The centers of balls, the error of the distances within each, and the scale of the embedding.
+    agreement(
+        x: Matrix, y: Matrix, graph: Lists, n_balls: usize, size: usize, n_sources: usize, seed: u64
+    ) -> (Array<u32>, Array, f64) = |m| {
+        let params = AgreementParams { n_balls, size, n_sources, seed };
+        let found = measure::agreement(&points("X", x, m)?, &points("Y", y, m)?, &graph, &params, m)?;
+        Ok((Owned(found.centers), Owned(found.errors), found.scale))
     };
 
     /// ASIM of two sets of points.

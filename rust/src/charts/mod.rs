@@ -7,7 +7,10 @@ mod dimension;
 mod gram;
 mod local;
 mod net;
+mod plane;
 mod procrustes;
+mod project;
+mod prune;
 mod tangent;
 
 pub(crate) use atlas::fit_tangent;
@@ -18,5 +21,7 @@ pub use local::{LANES, Local};
 pub use net::{AVERAGED_TANGENTS, FULL_NET_NEIGHBORS, MAX_LISTED_NEIGHBORS, Mean, Net, tangent_scale};
 pub use procrustes::Alignment;
 pub(crate) use procrustes::{across, residual};
+pub use project::{projected, settled};
+pub use prune::{Pruned, prune};
 pub use tangent::{Charts, Tangent, charts};
 pub(crate) use tangent::{check_components, check_lengths, members};

@@ -18,6 +18,7 @@
 //! # Ok::<(), unbend::Error>(())
 //! ```
 
+mod agreement;
 mod asim;
 mod geodesic;
 mod group;
@@ -28,6 +29,7 @@ mod ranks;
 mod shepard;
 mod skeleton;
 
+pub use agreement::{Agreement, AgreementParams, agreement};
 pub use asim::{AsimParams, Normalization, asim, asim_all};
 pub use geodesic::{Geodesic, geodesic};
 pub use overlap::{OverlapParams, overlap};

@@ -312,6 +312,18 @@ impl<'a> Neighborhoods<'a> {
         Neighborhoods::ragged(lists.indptr, lists.indices)
     }
 
+    /// The neighborhoods without the entries that are dropped. `dropped` must have one flag for each entry.
+    pub fn restricted(&self, dropped: &[bool]) -> Neighborhoods<'static> {
+        let (mut indptr, mut indices) = (Vec::with_capacity(self.len() + 1), Vec::new());
+        indptr.push(0);
+        for i in 0..self.len() {
+            let flags = &dropped[self.start(i)..][..self.of(i).len()];
+            indices.extend(self.of(i).iter().zip(flags).filter(|(_, dropped)| !**dropped).map(|(&j, _)| j));
+            indptr.push(indices.len() as i64);
+        }
+        Neighborhoods::ragged(indptr, indices)
+    }
+
     /// Sorts every neighborhood by a key.
     pub fn sort_rows_by_key(&mut self, key: impl Fn(u32) -> u32 + Sync) {
         let sizes: Vec<usize> = (0..self.len()).map(|i| self.of(i).len()).collect();

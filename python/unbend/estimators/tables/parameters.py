@@ -93,6 +93,11 @@ PARAMETERS = table(
             cuts, in up to three dimensions, if the embedding would overlap itself, or if a cut makes it
             flat. True cuts all pairs of neighbors that are torn apart when the data are laid out from a
             central point. False never cuts. Data that lie flat are not cut.
+        candidates
+            "auto" tries other embeddings if the first disagrees with the data beyond single neighborhoods:
+            of the graph without short circuits, of the points with less noise, and of geodesic distances.
+            `candidates_` lists what was tried. True always tries them; False never does, which saves time
+            on noisy data and leaves the judgement to `verdict_`.
         partition
             Number of points per cell. The cells are embedded one after the other, which needs far less
             memory; see :func:`unbend.partition.embed`, which also reads files larger than memory. "auto"
@@ -184,6 +189,7 @@ PARAMETERS = table(
         neighbors_method=choice("auto", "exact", "approximate"),
         neighbors_recall=share,
         cut=choice("auto", True, False),
+        candidates=choice("auto", True, False),
         partition=optional(word_or("auto", count(least=2))),
         disconnected=choice("separate", "error"),
         n_landmarks=optional(word_or("auto", count())),

@@ -21,7 +21,7 @@ from ...metrics import nieqa_local
 from ...metrics.faithful import measured
 from ..embedding import Embedding
 from ..problem import Array, Problem
-from ..rectify import best_map
+from .rectify import best_map
 from ..refine import Steps, refined
 from .eigenvectors import GapWarning, Spectrum, smallest_eigenvectors
 

@@ -52,14 +52,7 @@ pub fn torn(
 /// The neighborhoods without their torn members.
 pub fn restricted(graph: &Neighborhoods, torn: &[bool]) -> Result<Neighborhoods<'static>> {
     check_entries(graph, torn)?;
-    let (mut indptr, mut indices) = (Vec::with_capacity(graph.len() + 1), Vec::new());
-    indptr.push(0);
-    for i in 0..graph.len() {
-        let places = graph.start(i)..graph.start(i) + graph.of(i).len();
-        indices.extend(graph.of(i).iter().zip(&torn[places]).filter(|(_, torn)| !**torn).map(|(&j, _)| j));
-        indptr.push(indices.len() as i64);
-    }
-    Ok(Neighborhoods::ragged(indptr, indices))
+    Ok(graph.restricted(torn))
 }
 
 /// The first `most` neighbors of every point and what is torn of them, if all have the same number and more.

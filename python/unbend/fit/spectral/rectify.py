@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from ..core.arrays import Matrix, thread_count
-from ..core.parameters import documented
-from ..graph.neighbors import Neighborhoods, resolve
-from ..judge.verdict import Statement, gather, read
-from ..metrics import Faithfulness, faithfulness, nieqa_local
-from ..metrics.sampling import pair
-from ..metrics.table import PARAMETERS
-from .problem import Array
-from .refine import refine as refined
+from ... import _core
+from ...core.arrays import Matrix, thread_count
+from ...core.parameters import documented
+from ...graph.neighbors import Neighborhoods, resolve
+from ...judge.verdict import Statement, gather, read
+from ...metrics import Faithfulness, faithfulness, nieqa_local
+from ...metrics.sampling import pair
+from ...metrics.table import PARAMETERS
+from ..problem import Array
+from ..refine import refine as refined
 
 
 @dataclass(frozen=True)

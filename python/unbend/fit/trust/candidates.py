@@ -1,0 +1,254 @@
+"""Other embeddings of the same data, tried when the first disagrees with the data beyond its neighborhoods.
+
+The first embedding is that of the graph as it is. The others are made from cleaned graphs: without short
+circuits, and with the points projected on local planes. Each is judged by the evidence on its own graph, because
+the paths of a graph with short circuits are wrong as well. The least score wins; an embedding of more processing
+must be better by `STEP_PENALTY` for each step. If none can be trusted, geodesic distances are embedded, which
+need no tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ... import _core
+from ...core.progress import Progress
+from ...core.random import stream
+from ...graph.carry import Carrier
+from ...graph.clean import CleanGraph, pruned, smoothed
+from ...graph.neighbors import search
+from ..problem import Array, Indices, Problem
+from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
+from ..run import flatten
+from .evidence import Evidence, evidence
+from .geodesics import embed_geodesics
+
+__all__ = ["Candidate", "GOOD_SCORE", "TRUSTED_SCORE", "best_candidate"]
+
+Found = TypeVar("Found", bound=ProcrustesEmbedding)
+
+GOOD_SCORE = 0.015
+"""No other embedding is tried if the first has at most this score."""
+
+TRUSTED_SCORE = 0.05
+"""Geodesic distances are embedded if no candidate has at most this score."""
+
+STEP_PENALTY = 0.002
+"""Added to the score of a candidate for each step of its processing, when candidates are compared."""
+
+SMOOTHINGS = (1, 2)
+"""Points are projected on planes of this many times the neighbors of the graph."""
+
+MAX_SMOOTHED_POINTS, SAMPLE_SIZE = 5_000, 2_500
+"""Of more points a sample of this size is smoothed, from proportionally more neighbors, and carries the others."""
+
+MAX_GEODESIC_POINTS = 2_000
+"""Geodesic distances of all pairs are embedded up to this number of points; of more, those of a sample."""
+
+LEAST_SHARE = 0.8
+"""A candidate must embed at least this share of its points: the largest piece of each connected component."""
+
+LEAST_POINTS_PER_NEIGHBOR = 4
+"""Fewer points for each neighbor are too few to try other graphs."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An embedding that was tried, and how well it agrees with its graph.
+
+    Attributes
+    ----------
+    name : str
+        How it was made.
+    disagreement, overlap : float
+        Squared error of distances within balls, as a share of squared geodesic distances; and share of the
+        nearest embedded points that are far apart on the graph.
+    score : float
+        Their sum. The least wins, but each step of processing adds 0.002 when candidates are compared.
+    n_outliers : int
+        Number of points that were left out and placed by the others.
+    chosen : bool
+        Whether this is the embedding of the fit.
+    """
+
+    name: str
+    disagreement: float
+    overlap: float
+    score: float
+    n_outliers: int = 0
+    chosen: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A candidate with its embedding."""
+
+    name: str
+    found: ProcrustesEmbedding = field(repr=False)
+    evidence: Evidence
+    n_outliers: int = 0
+    graph: CleanGraph | None = field(default=None, repr=False)
+
+    def summary(self, chosen: bool) -> Candidate:
+        """Return what a user is told about it."""
+        e = self.evidence
+        return Candidate(self.name, e.disagreement, e.overlap, e.score, self.n_outliers, chosen)
+
+
+def best_candidate(
+    settings: ProcrustesSettings, problem: Problem, first: Found, progress: Progress
+) -> tuple[Found, Trial]:
+    """Return the embedding to keep, with all candidates noted in it, and its evidence."""
+    with progress.stage("evidence"):
+        trials = [
+            Trial("graph as it is", first, evidence(on_sheet(problem, first), first.embedding, progress))
+        ]
+    wanted = settings.candidates
+    if wanted is True or (wanted == "auto" and trials[0].evidence.score > GOOD_SCORE):
+        with progress.stage("candidates"):
+            trials += _tried(settings, problem, first, progress)
+    scores = [trial.evidence.score + STEP_PENALTY * step for step, trial in enumerate(trials)]
+    geodesic = trials[-1].name == GEODESIC
+    chosen = trials[-1] if geodesic else trials[int(np.argmin(scores))]
+    summaries = [trial.summary(trial is chosen) for trial in trials]
+    found: Any = replace(chosen.found, candidates=summaries)
+    return found, chosen
+
+
+GEODESIC = "geodesic distances"
+
+
+def on_sheet(problem: Problem, found: ProcrustesEmbedding) -> Problem:
+    """Return the problem without the pairs that a cut parts."""
+    if len(found.cut_pairs) == 0:
+        return problem
+    graph = problem.neighborhoods.core
+    sheet = type(problem.neighborhoods).from_core(graph.without(graph.marked(found.cut_pairs)))
+    return replace(problem, neighborhoods=sheet)
+
+
+def _tried(
+    settings: ProcrustesSettings, problem: Problem, first: ProcrustesEmbedding, progress: Progress
+) -> Iterator[Trial]:
+    """Try cleaned graphs, and geodesic distances if none of them can be trusted."""
+    k, n = problem.neighborhoods.typical_size, len(problem)
+    if n < LEAST_POINTS_PER_NEIGHBOR * (k + 1):
+        return
+    attempt = _Attempt(replace(settings, cut=False), problem, first, progress)
+    least = np.inf
+    makers: list[tuple[str, Callable[[], Trial | None]]] = [("without short circuits", attempt.pruned)]
+    makers += [(f"smoothed by {t * k} neighbors", partial(attempt.smoothed, t * k)) for t in SMOOTHINGS]
+    for name, make in makers:
+        trial = make()
+        if trial is not None:
+            least = min(least, trial.evidence.score)
+            yield replace(trial, name=name)
+    if least > TRUSTED_SCORE:
+        yield attempt.geodesic()
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """Makes the candidates of one problem."""
+
+    settings: ProcrustesSettings
+    problem: Problem
+    first: ProcrustesEmbedding
+    progress: Progress
+
+    def pruned(self) -> Trial | None:
+        """Embed the graph without its short circuits, if there are any."""
+        graph = self._pruned(self.problem)
+        return None if graph.n_dropped == 0 else self._embedded(self.problem, graph, None)
+
+    def smoothed(self, k: int) -> Trial | None:
+        """Embed the points after a local projection from `k` neighbors, or a sample of many points."""
+        rows, points = self._moved(k)
+        n_neighbors = self.problem.neighborhoods.typical_size
+        graph = search(points, n_neighbors, "auto", 1.0, 0, self.problem.n_jobs)
+        problem = replace(self.problem, checked=points, neighborhoods=graph)
+        return self._embedded(problem, self._pruned(problem, k), rows)
+
+    def geodesic(self) -> Trial:
+        """Embed the geodesic distances on slightly smoothed points."""
+        problem, rows = self.problem, None
+        if len(problem) > MAX_GEODESIC_POINTS:
+            rows = self._sample(MAX_GEODESIC_POINTS)
+            points = _core.Points(np.ascontiguousarray(problem.points[rows]))
+            k = min(problem.neighborhoods.typical_size, len(rows) - 1)
+            graph = search(points, k, "auto", 1.0, 0, problem.n_jobs)
+            problem = replace(problem, checked=points, neighborhoods=graph)
+        clean = self._pruned(problem)
+        moved = _core.projected(
+            problem.checked, clean.neighborhoods.core, problem.n_components, problem.threads
+        )
+        points = _core.Points(moved.reshape(problem.points.shape))
+        problem = replace(problem, checked=points)
+        embedding = embed_geodesics(problem, self.progress)
+        seen = evidence(problem, embedding, self.progress)
+        placed = self._carried(problem, embedding, rows)
+        empty = {"trace": {"geodesics": {"off_tangent": clean.off_tangent, "angle": clean.angle}}}
+        return Trial(GEODESIC, self._adopted(self.first, placed, None, **empty), seen, 0, clean)
+
+    def _pruned(self, problem: Problem, smoothing: int = 0) -> CleanGraph:
+        d, report = problem.n_components, self.progress.progress
+        return pruned(problem.checked, problem.neighborhoods, d, problem.n_jobs, report, smoothing)
+
+    def _moved(self, k: int) -> tuple[Indices | None, _core.Points]:
+        """Return the points of a candidate, None for all, and where they are after the projection."""
+        problem, report = self.problem, self.progress.progress
+        n, d = len(problem), problem.n_components
+        if n <= MAX_SMOOTHED_POINTS:
+            return None, smoothed(problem.checked, min(k, n - 1), d, problem.n_jobs, report)
+        rows = self._sample(SAMPLE_SIZE)
+        wide = min(k * n // SAMPLE_SIZE, n - 1)
+        lists, _ = _core.query(problem.checked, problem.points[rows], wide + 1, "auto", problem.threads)
+        others = np.ascontiguousarray(lists.reshape(len(rows), -1)[:, 1:]).ravel()
+        moved = _core.settled(problem.checked, rows, others, wide, d, problem.threads, report)
+        return rows, _core.Points(moved.reshape(len(rows), -1))
+
+    def _sample(self, size: int) -> Indices:
+        rows = stream(0, "candidates").choice(len(self.problem), size=size, replace=False)
+        return np.sort(rows).astype(np.uint32)
+
+    def _embedded(self, problem: Problem, graph: CleanGraph, rows: Indices | None) -> Trial | None:
+        """Embed the largest pieces of a cleaned graph, and carry all other points."""
+        inside = np.flatnonzero(~graph.outliers).astype(np.uint32)
+        if len(inside) < LEAST_SHARE * len(problem):
+            return None
+        part = replace(problem, neighborhoods=graph.neighborhoods).part(inside)
+        found: Any = flatten(self.settings, part, self.progress)
+        seen = evidence(part, found.embedding, self.progress)
+        own = inside if rows is None else rows[inside]
+        placed = self._carried(part, found.embedding, own)
+        return Trial("", self._adopted(found, placed, own), seen, len(problem) - len(inside), graph)
+
+    def _carried(self, part: Problem, embedding: Array, rows: Indices | None) -> Array:
+        """Return the embedding of all points, of which those of the part are `rows`."""
+        n = len(self.problem)
+        if rows is None or len(rows) == n:
+            return embedding
+        rest = np.setdiff1d(np.arange(n), rows)
+        carrier = Carrier(part.component_labels, self.problem.neighborhoods.typical_size, n_jobs=part.n_jobs)
+        placed = np.empty((n, part.n_components))
+        placed[rows] = embedding
+        placed[rest], _ = carrier.carry(
+            part.points, embedding, np.ascontiguousarray(self.problem.points[rest])
+        )
+        return placed
+
+    def _adopted(
+        self, found: ProcrustesEmbedding, placed: Array, rows: Indices | None, **changes: Any
+    ) -> ProcrustesEmbedding:
+        """Return an embedding of some points as one of all, without a cut and without its refinement."""
+        pairs = np.zeros((0, 2), dtype=np.uint32)
+        changes |= {"cut_pairs": pairs, "cut": np.zeros(len(placed), dtype=bool), "seams": []}
+        if any(entry.name == "loops" for entry in fields(found)):
+            loops = getattr(found, "loops")
+            changes["loops"] = pairs if rows is None else rows[loops]
+        return replace(found, embedding=np.ascontiguousarray(placed), refinement=None, **changes)

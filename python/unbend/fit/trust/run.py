@@ -1,0 +1,40 @@
+"""A fit that looks at its own result, and tries other embeddings if it is not good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ...core.caller import warn
+from ...core.progress import Progress
+from ..problem import Problem
+from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
+from ..run import flatten
+from .candidates import Trial, best_candidate, on_sheet
+from .evidence import evidence
+from .verdict import UntrustedWarning, verdict_of
+
+__all__ = ["judged", "run_trusted"]
+
+Found = TypeVar("Found", bound=ProcrustesEmbedding)
+
+
+def run_trusted(settings: ProcrustesSettings, problem: Problem, progress: Progress) -> Any:
+    """Embed the data, keep the best of several candidates, lay it out, measure it and judge it."""
+    first: Any = flatten(settings, problem, progress)
+    found, trial = best_candidate(settings, problem, first, progress)
+    return _with_verdict(found.laid_out(problem).measured(problem, progress), trial, problem)
+
+
+def judged(found: Found, problem: Problem, progress: Progress) -> Found:
+    """Return a measured embedding with its verdict."""
+    trial = Trial("", found, evidence(on_sheet(problem, found), found.embedding, progress))
+    return _with_verdict(found, trial, problem)
+
+
+def _with_verdict(found: Found, trial: Trial, problem: Problem) -> Found:
+    assert found.faithfulness is not None
+    verdict = verdict_of(trial, found.faithfulness, problem.n_components)
+    if not verdict.trusted:
+        warn(verdict.sentence, UntrustedWarning)
+    return replace(found, verdict=verdict)

@@ -1,0 +1,250 @@
+//! Agreement with geodesic distances over a middle range: do balls of many points lie in the embedding as they should?
+//!
+//! R_N looks at neighborhoods only, and noise or a fold between neighborhoods can hide from it. Here the distances in
+//! the embedding are compared with shortest paths on the neighborhood graph, within balls of some hundred points: far
+//! enough to see a fold, near enough not to run round a hole of the data.
+//!
+//! Cost: O(s m k log m) per ball of m points and s sources, independent of n.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
+
+use crate::charts::check_lengths;
+use crate::error::{Result, check_range};
+use crate::monitor::Monitor;
+use crate::neighbors::Neighborhoods;
+use crate::neighbors::paths::distance;
+use crate::parallel::map_points;
+use crate::points::Points;
+use crate::rng::{stream, uniform};
+
+const STAGE: &str = "agreement";
+
+/// Paths within a ball may use this many times as many points as it has.
+const ROOM: usize = 2;
+
+/// Shortest paths on a graph are longer than geodesics, and noise makes them longer still. The embedding is scaled to
+/// fit them best, by a factor in this range: one scale for all balls.
+const LEAST_SCALE: f64 = 0.8;
+const MOST_SCALE: f64 = 1.25;
+
+/// Which balls to compare.
+#[derive(Debug, Clone, Copy)]
+pub struct AgreementParams {
+    /// Number of balls, around points drawn at random; all points if there are fewer.
+    pub n_balls: usize,
+    /// Number of points of a ball, its center included; at least 2.
+    pub size: usize,
+    /// Number of points of a ball whose distances to all others are compared.
+    pub n_sources: usize,
+    /// Seed of the random choices.
+    pub seed: u64,
+}
+
+impl Default for AgreementParams {
+    fn default() -> Self {
+        AgreementParams { n_balls: 48, size: 100, n_sources: 12, seed: 0 }
+    }
+}
+
+/// How far the distances in an embedding are from geodesic ones.
+#[derive(Debug, Clone, Default)]
+pub struct Agreement {
+    /// The center of each ball.
+    pub centers: Vec<u32>,
+    /// The squared error of the distances in each ball, as a share of the squared geodesic distances; 0 is perfect.
+    pub errors: Vec<f64>,
+    /// The factor by which the embedding was scaled.
+    pub scale: f64,
+}
+
+/// Compares the distances of `y` with shortest paths on the graph, whose edges have the lengths of the steps of `x`.
+///
+/// Fails if the numbers of points differ, or if `size` is below 2.
+pub fn agreement(
+    x: &Points,
+    y: &Points,
+    graph: &Neighborhoods,
+    params: &AgreementParams,
+    monitor: &dyn Monitor,
+) -> Result<Agreement> {
+    check_lengths(x, "X", graph)?;
+    check_lengths(y, "Y", graph)?;
+    check_range("size", params.size as f64, params.size > 1, "a ball has at least 2 points")?;
+    let centers = centers(graph, params);
+    let sums = map_points(
+        centers.len(),
+        STAGE,
+        monitor,
+        || (),
+        |(), c| {
+            // A stop must not wait for the other balls of this thread; what is computed after it is thrown away.
+            if monitor.stop_requested() {
+                Sums::default()
+            } else {
+                Ball::about(x, graph, centers[c], params).sums(y)
+            }
+        },
+    )?;
+    monitor.check()?;
+    let (both, own) = sums.iter().fold((0.0, 0.0), |(a, b), sums| (a + sums.product, b + sums.embedded));
+    let scale = if own > 0.0 { (both / own).clamp(LEAST_SCALE, MOST_SCALE) } else { 1.0 };
+    let errors = sums.iter().map(|sums| sums.error(scale)).collect();
+    Ok(Agreement { centers, errors, scale })
+}
+
+fn centers(graph: &Neighborhoods, params: &AgreementParams) -> Vec<u32> {
+    let n = graph.len();
+    if n <= params.n_balls {
+        return (0..n as u32).collect();
+    }
+    let mut rng = stream(params.seed, STAGE, u64::MAX);
+    let mut centers: Vec<u32> =
+        (0..params.n_balls).map(|_| ((uniform(&mut rng) * n as f64) as usize).min(n - 1) as u32).collect();
+    centers.sort_unstable();
+    centers.dedup();
+    centers
+}
+
+/// Sums over pairs in a ball, divided by that of the squared geodesic distances.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    embedded: f64,
+    product: f64,
+    any: bool,
+}
+
+impl Sums {
+    fn error(&self, scale: f64) -> f64 {
+        let error = scale * scale * self.embedded - 2.0 * scale * self.product + 1.0;
+        if self.any { error.max(0.0) } else { 0.0 }
+    }
+}
+
+/// The points nearest to a center along the graph, nearest first, and geodesic distances between some of them.
+struct Ball {
+    members: Vec<u32>,
+    /// The place of a source among the members, and the distances from it to the members.
+    rows: Vec<(usize, Vec<f64>)>,
+}
+
+impl Ball {
+    fn about(x: &Points, graph: &Neighborhoods, center: u32, params: &AgreementParams) -> Ball {
+        let region = Region::about(x, graph, center, ROOM * params.size);
+        let size = params.size.min(region.members.len());
+        let mut rng = stream(params.seed, STAGE, u64::from(center));
+        let mut sources = vec![0];
+        sources.extend((1..params.n_sources).map(|_| (uniform(&mut rng) * size as f64) as usize));
+        sources.sort_unstable();
+        sources.dedup();
+        sources.retain(|&source| source < size);
+        let rows = sources.into_iter().map(|source| {
+            let mut distances = region.distances(source);
+            distances.truncate(size);
+            (source, distances)
+        });
+        Ball { rows: rows.collect(), members: region.members[..size].to_vec() }
+    }
+
+    fn sums(&self, y: &Points) -> Sums {
+        let placed: Vec<Vec<f64>> = self.members.iter().map(|&i| row(y, i)).collect();
+        let (mut embedded, mut product, mut geodesic) = (0.0, 0.0, 0.0);
+        for (source, distances) in &self.rows {
+            for (to, &far) in placed.iter().zip(distances).filter(|(_, far)| far.is_finite()) {
+                let shown = distance(&placed[*source], to);
+                embedded += shown * shown;
+                product += shown * far;
+                geodesic += far * far;
+            }
+        }
+        if geodesic > 0.0 {
+            Sums { embedded: embedded / geodesic, product: product / geodesic, any: true }
+        } else {
+            Sums::default()
+        }
+    }
+}
+
+/// A part of the graph, with the lengths of its edges.
+struct Region {
+    members: Vec<u32>,
+    edges: Vec<Vec<(usize, f64)>>,
+}
+
+impl Region {
+    /// The `size` points nearest to `center` along the lists of neighbors, nearest first.
+    fn about(x: &Points, graph: &Neighborhoods, center: u32, size: usize) -> Region {
+        let (mut members, mut steps) = (Vec::new(), Vec::new());
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut queue = BinaryHeap::from([Reverse(Far(0.0, center))]);
+        while let Some(Reverse(Far(far, i))) = queue.pop() {
+            if members.len() == size {
+                break;
+            }
+            if places.contains_key(&i) {
+                continue;
+            }
+            places.insert(i, members.len());
+            members.push(i);
+            let own = row(x, i);
+            let lengths: Vec<(u32, f64)> =
+                graph.of(i as usize).iter().map(|&j| (j, distance(&own, &row(x, j)))).collect();
+            let unseen = lengths.iter().filter(|(j, _)| !places.contains_key(j));
+            queue.extend(unseen.map(|&(j, length)| Reverse(Far(far + length, j))));
+            steps.push(lengths);
+        }
+        let mut edges = vec![Vec::new(); members.len()];
+        for (from, lengths) in steps.iter().enumerate() {
+            for (j, length) in lengths {
+                if let Some(&to) = places.get(j) {
+                    edges[from].push((to, *length));
+                    edges[to].push((from, *length));
+                }
+            }
+        }
+        Region { members, edges }
+    }
+
+    /// The lengths of the shortest paths from a member to all.
+    fn distances(&self, source: usize) -> Vec<f64> {
+        let mut distances = vec![f64::INFINITY; self.members.len()];
+        distances[source] = 0.0;
+        let mut queue = BinaryHeap::from([Reverse(Far(0.0, source as u32))]);
+        while let Some(Reverse(Far(far, i))) = queue.pop() {
+            if far > distances[i as usize] {
+                continue;
+            }
+            for &(j, length) in &self.edges[i as usize] {
+                if far + length < distances[j] {
+                    distances[j] = far + length;
+                    queue.push(Reverse(Far(far + length, j as u32)));
+                }
+            }
+        }
+        distances
+    }
+}
+
+fn row(points: &Points, i: u32) -> Vec<f64> {
+    let mut row = vec![0.0; points.dim()];
+    points.copy_row(i as usize, &mut row);
+    row
+}
+
+/// A point and its distance, in the order of the distance.
+#[derive(PartialEq)]
+struct Far(f64, u32);
+
+impl Eq for Far {}
+
+impl PartialOrd for Far {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Far {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
+    }
+}
