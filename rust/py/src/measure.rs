@@ -65,13 +65,13 @@ functions! {
         measure::overlap(&points("Y", y, m)?, &graph, OverlapParams { steps, centers }, m).map(Owned)
     };
 
-    /// The centers of balls, the error of the distances within each, and the scale of the embedding.
+    /// The centers of balls, the error of the distances within each, how many are random, and the scale.
     agreement(
-        x: Matrix, y: Matrix, graph: Lists, n_balls: usize, size: usize, n_sources: usize, seed: u64
-    ) -> (Array<u32>, Array, f64) = |m| {
-        let params = AgreementParams { n_balls, size, n_sources, seed };
+        x: Matrix, y: Matrix, graph: Lists, n_balls: usize, n_worst: usize, size: usize, n_sources: usize, seed: u64
+    ) -> (Array<u32>, Array, usize, f64) = |m| {
+        let params = AgreementParams { n_balls, n_worst, size, n_sources, seed };
         let found = measure::agreement(&points("X", x, m)?, &points("Y", y, m)?, &graph, &params, m)?;
-        Ok((Owned(found.centers), Owned(found.errors), found.scale))
+        Ok((Owned(found.centers), Owned(found.errors), found.n_random, found.scale))
     };
 
     /// ASIM of two sets of points.

@@ -31,8 +31,10 @@ const MOST_SCALE: f64 = 1.25;
 /// Which balls to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct AgreementParams {
-    /// Number of balls, around points drawn at random; all points if there are fewer.
+    /// Number of balls around points drawn at random; all points if there are fewer.
     pub n_balls: usize,
+    /// Number of balls around the points whose steps to neighbors have the wrong length most.
+    pub n_worst: usize,
     /// Number of points of a ball, its center included; at least 2.
     pub size: usize,
     /// Number of points of a ball whose distances to all others are compared.
@@ -43,18 +45,20 @@ pub struct AgreementParams {
 
 impl Default for AgreementParams {
     fn default() -> Self {
-        AgreementParams { n_balls: 48, size: 100, n_sources: 12, seed: 0 }
+        AgreementParams { n_balls: 48, n_worst: 16, size: 100, n_sources: 12, seed: 0 }
     }
 }
 
 /// How far the distances in an embedding are from geodesic ones.
 #[derive(Debug, Clone, Default)]
 pub struct Agreement {
-    /// The center of each ball.
+    /// The center of each ball: those drawn at random, then the worst.
     pub centers: Vec<u32>,
     /// The squared error of the distances in each ball, as a share of the squared geodesic distances; 0 is perfect.
     pub errors: Vec<f64>,
-    /// The factor by which the embedding was scaled.
+    /// Number of balls around points drawn at random.
+    pub n_random: usize,
+    /// The factor by which the embedding was scaled: it fits the balls around points drawn at random best.
     pub scale: f64,
 }
 
@@ -71,7 +75,9 @@ pub fn agreement(
     check_lengths(x, "X", graph)?;
     check_lengths(y, "Y", graph)?;
     check_range("size", params.size as f64, params.size > 1, "a ball has at least 2 points")?;
-    let centers = centers(graph, params);
+    let mut centers = random_centers(graph, params);
+    let n_random = centers.len();
+    centers.extend(worst_centers(x, y, graph, params.n_worst, monitor)?);
     let sums = map_points(
         centers.len(),
         STAGE,
@@ -87,13 +93,14 @@ pub fn agreement(
         },
     )?;
     monitor.check()?;
-    let (both, own) = sums.iter().fold((0.0, 0.0), |(a, b), sums| (a + sums.product, b + sums.embedded));
+    let (both, own) =
+        sums[..n_random].iter().fold((0.0, 0.0), |(a, b), sums| (a + sums.product, b + sums.embedded));
     let scale = if own > 0.0 { (both / own).clamp(LEAST_SCALE, MOST_SCALE) } else { 1.0 };
     let errors = sums.iter().map(|sums| sums.error(scale)).collect();
-    Ok(Agreement { centers, errors, scale })
+    Ok(Agreement { centers, errors, n_random, scale })
 }
 
-fn centers(graph: &Neighborhoods, params: &AgreementParams) -> Vec<u32> {
+fn random_centers(graph: &Neighborhoods, params: &AgreementParams) -> Vec<u32> {
     let n = graph.len();
     if n <= params.n_balls {
         return (0..n as u32).collect();
@@ -104,6 +111,44 @@ fn centers(graph: &Neighborhoods, params: &AgreementParams) -> Vec<u32> {
     centers.sort_unstable();
     centers.dedup();
     centers
+}
+
+/// The points with the largest error of a step to a neighbor, as a share of its length; none lists another.
+fn worst_centers(
+    x: &Points,
+    y: &Points,
+    graph: &Neighborhoods,
+    count: usize,
+    monitor: &dyn Monitor,
+) -> Result<Vec<u32>> {
+    let state = || [vec![0.0; x.dim()], vec![0.0; x.dim()], vec![0.0; y.dim()], vec![0.0; y.dim()]];
+    let errors = map_points(graph.len(), STAGE, monitor, state, |[from, to, own, other], i| {
+        x.copy_row(i, from);
+        y.copy_row(i, own);
+        let of_step = |&j: &u32| {
+            x.copy_row(j as usize, to);
+            y.copy_row(j as usize, other);
+            let (length, shown) = (distance(from, to), distance(own, other));
+            if length > 0.0 { (shown - length).abs() / length } else { 0.0 }
+        };
+        graph.of(i).iter().map(of_step).fold(0.0, f64::max)
+    })?;
+    let mut order: Vec<u32> = (0..graph.len() as u32).collect();
+    let considered = (8 * count).min(order.len());
+    let by_error = |a: &u32, b: &u32| errors[*b as usize].total_cmp(&errors[*a as usize]).then(a.cmp(b));
+    if considered < order.len() {
+        order.select_nth_unstable_by(considered, by_error);
+        order.truncate(considered);
+    }
+    order.sort_unstable_by(by_error);
+    let mut centers: Vec<u32> = Vec::new();
+    for i in order {
+        let lists = |a: u32, b: u32| graph.of(a as usize).contains(&b);
+        if centers.len() < count && !centers.iter().any(|&c| lists(c, i) || lists(i, c)) {
+            centers.push(i);
+        }
+    }
+    Ok(centers)
 }
 
 /// Sums over pairs in a ball, divided by that of the squared geodesic distances.

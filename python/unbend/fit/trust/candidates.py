@@ -28,11 +28,11 @@ from ..run import flatten
 from .evidence import Evidence, evidence
 from .geodesics import embed_geodesics
 
-__all__ = ["Candidate", "GOOD_SCORE", "TRUSTED_SCORE", "best_candidate"]
+__all__ = ["Candidate", "GEODESIC", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
 
 Found = TypeVar("Found", bound=ProcrustesEmbedding)
 
-GOOD_SCORE = 0.015
+GOOD_SCORE = 0.005
 """No other embedding is tried if the first has at most this score."""
 
 TRUSTED_SCORE = 0.05
@@ -40,6 +40,13 @@ TRUSTED_SCORE = 0.05
 
 STEP_PENALTY = 0.002
 """Added to the score of a candidate for each step of its processing, when candidates are compared."""
+
+MAX_PRUNED_POINTS = 20_000
+"""The first embedding is compared with a graph without short circuits up to this number of points."""
+
+CUT_PENALTY = 0.02
+"""Added to the score of an embedding with a cut: one that lies flat without is better. A cut may part what short
+circuits, not the surface, keep from lying flat."""
 
 SMOOTHINGS = (1, 2)
 """Points are projected on planes of this many times the neighbors of the graph."""
@@ -94,6 +101,11 @@ class Trial:
     n_outliers: int = 0
     graph: CleanGraph | None = field(default=None, repr=False)
 
+    @property
+    def rank(self) -> float:
+        """The score with the penalty for a cut."""
+        return self.evidence.score + CUT_PENALTY * bool(len(self.found.cut_pairs))
+
     def summary(self, chosen: bool) -> Candidate:
         """Return what a user is told about it."""
         e = self.evidence
@@ -105,14 +117,12 @@ def best_candidate(
 ) -> tuple[Found, Trial]:
     """Return the embedding to keep, with all candidates noted in it, and its evidence."""
     with progress.stage("evidence"):
-        trials = [
-            Trial("graph as it is", first, evidence(on_sheet(problem, first), first.embedding, progress))
-        ]
+        trials = [Trial("graph as it is", first, evidence_of(problem, first, progress))]
     wanted = settings.candidates
-    if wanted is True or (wanted == "auto" and trials[0].evidence.score > GOOD_SCORE):
+    if wanted is True or (wanted == "auto" and trials[0].rank > GOOD_SCORE):
         with progress.stage("candidates"):
-            trials += _tried(settings, problem, first, progress)
-    scores = [trial.evidence.score + STEP_PENALTY * step for step, trial in enumerate(trials)]
+            trials += _tried(settings, problem, trials[0], progress)
+    scores = [trial.rank + STEP_PENALTY * step for step, trial in enumerate(trials)]
     geodesic = trials[-1].name == GEODESIC
     chosen = trials[-1] if geodesic else trials[int(np.argmin(scores))]
     summaries = [trial.summary(trial is chosen) for trial in trials]
@@ -132,15 +142,31 @@ def on_sheet(problem: Problem, found: ProcrustesEmbedding) -> Problem:
     return replace(problem, neighborhoods=sheet)
 
 
+def evidence_of(problem: Problem, found: ProcrustesEmbedding, progress: Progress) -> Evidence:
+    """Return the evidence about an embedding: the worse of those on its graph and on the graph without short circuits.
+
+    An embedding that follows short circuits agrees with the graph that holds them.
+    """
+    sheet = on_sheet(problem, found)
+    seen = evidence(sheet, found.embedding, progress)
+    if len(problem) > MAX_PRUNED_POINTS:
+        return seen
+    graph = pruned(sheet.checked, sheet.neighborhoods, sheet.n_components, sheet.n_jobs, progress.progress)
+    if graph.n_dropped == 0:
+        return seen
+    clean = replace(sheet, neighborhoods=graph.neighborhoods)
+    return max(seen, evidence(clean, found.embedding, progress), key=lambda e: e.score)
+
+
 def _tried(
-    settings: ProcrustesSettings, problem: Problem, first: ProcrustesEmbedding, progress: Progress
+    settings: ProcrustesSettings, problem: Problem, given: Trial, progress: Progress
 ) -> Iterator[Trial]:
     """Try cleaned graphs, and geodesic distances if none of them can be trusted."""
     k, n = problem.neighborhoods.typical_size, len(problem)
     if n < LEAST_POINTS_PER_NEIGHBOR * (k + 1):
         return
-    attempt = _Attempt(replace(settings, cut=False), problem, first, progress)
-    least = np.inf
+    attempt = _Attempt(replace(settings, cut=False), problem, given.found, progress)
+    least = given.evidence.score
     makers: list[tuple[str, Callable[[], Trial | None]]] = [("without short circuits", attempt.pruned)]
     makers += [(f"smoothed by {t * k} neighbors", partial(attempt.smoothed, t * k)) for t in SMOOTHINGS]
     for name, make in makers:

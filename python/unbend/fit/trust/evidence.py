@@ -13,8 +13,12 @@ from ..problem import Array, Indices, Problem
 
 __all__ = ["Evidence", "evidence"]
 
-N_BALLS, BALL_SIZE, N_SOURCES = 48, 100, 12
-"""Balls that are compared, their points, and the points of a ball whose distances to the others are compared."""
+N_BALLS, N_WORST, BALL_SIZE, N_SOURCES = 48, 16, 100, 12
+"""Balls around random points and around the worst, the points of a ball, and those of them that are compared with
+all others."""
+
+TORN_ERROR, TORN_WEIGHT = 0.3, 0.1
+"""A ball with a larger error is torn; the share of torn balls among the worst counts with this weight."""
 
 N_OVERLAP_CENTERS = 2_000
 """Points whose nearest embedded points are examined."""
@@ -33,30 +37,34 @@ class Evidence:
         Share of the nearest embedded points that are far apart on the graph; 0 is perfect.
     scale : float
         Factor by which distances in the embedding were multiplied before they were compared.
+    torn : float
+        Share of the balls around the worst points whose error is above 0.3.
     centers, errors : ndarray
-        The centers of the balls, and the error of each.
+        The centers of the balls, and the error of each: those around random points, then the worst.
     """
 
     disagreement: float
     overlap: float
     scale: float
+    torn: float
     centers: Indices = field(repr=False)
     errors: Array = field(repr=False)
 
     @property
     def score(self) -> float:
-        """Sum of disagreement and overlap."""
-        return self.disagreement + self.overlap
+        """Sum of disagreement, overlap, and a tenth of the share that is torn."""
+        return self.disagreement + self.overlap + TORN_WEIGHT * self.torn
 
 
 def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence:
     """Compare an embedding with shortest paths within balls, and examine its overlap, at sampled points."""
     graph, n = problem.neighborhoods.core, len(problem)
-    centers, errors, scale = _core.agreement(
+    centers, errors, n_random, scale = _core.agreement(
         problem.checked,
         embedding,
         graph,
         N_BALLS,
+        N_WORST,
         BALL_SIZE,
         N_SOURCES,
         0,
@@ -65,4 +73,5 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
     )
     examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
     shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads, progress.progress)
-    return Evidence(float(errors.mean()), float(shares.mean()), scale, centers, errors)
+    torn = float((errors[n_random:] > TORN_ERROR).mean()) if n_random < len(errors) else 0.0
+    return Evidence(float(errors[:n_random].mean()), float(shares.mean()), scale, torn, centers, errors)

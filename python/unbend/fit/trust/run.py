@@ -10,8 +10,7 @@ from ...core.progress import Progress
 from ..problem import Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
 from ..run import flatten
-from .candidates import Trial, best_candidate, on_sheet
-from .evidence import evidence
+from .candidates import Trial, best_candidate, evidence_of
 from .verdict import UntrustedWarning, verdict_of
 
 __all__ = ["judged", "run_trusted"]
@@ -28,7 +27,7 @@ def run_trusted(settings: ProcrustesSettings, problem: Problem, progress: Progre
 
 def judged(found: Found, problem: Problem, progress: Progress) -> Found:
     """Return a measured embedding with its verdict."""
-    trial = Trial("", found, evidence(on_sheet(problem, found), found.embedding, progress))
+    trial = Trial("", found, evidence_of(problem, found, progress))
     return _with_verdict(found, trial, problem)
 
 
