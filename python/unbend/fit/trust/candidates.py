@@ -38,7 +38,7 @@ GOOD_SCORE = 0.005
 TRUSTED_SCORE = 0.05
 """Geodesic distances are embedded if no candidate has at most this score."""
 
-STEP_PENALTY = 0.002
+STEP_PENALTY = 0.001
 """Added to the score of a candidate for each step of its processing, when candidates are compared."""
 
 MAX_PRUNED_POINTS = 20_000
@@ -76,7 +76,7 @@ class Candidate:
         Squared error of distances within balls, as a share of squared geodesic distances; and share of the
         nearest embedded points that are far apart on the graph.
     score : float
-        Their sum. The least wins, but each step of processing adds 0.002 when candidates are compared.
+        Their sum. The least wins, but each step of processing adds 0.001 when candidates are compared.
     n_outliers : int
         Number of points that were left out and placed by the others.
     chosen : bool
@@ -123,8 +123,7 @@ def best_candidate(
         with progress.stage("candidates"):
             trials += _tried(settings, problem, trials[0], progress)
     scores = [trial.rank + STEP_PENALTY * step for step, trial in enumerate(trials)]
-    geodesic = trials[-1].name == GEODESIC
-    chosen = trials[-1] if geodesic else trials[int(np.argmin(scores))]
+    chosen = trials[int(np.argmin(scores))]
     summaries = [trial.summary(trial is chosen) for trial in trials]
     found: Any = replace(chosen.found, candidates=summaries)
     return found, chosen
