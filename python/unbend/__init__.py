@@ -8,8 +8,8 @@ from .choose.dimension import Dimension, dimension
 from .choose.price import Price, Verdict, price_of_normalization
 from .choose.selection import Candidate, Grid, Selection, select
 from .core.progress import Stopped
-from .fit.spectral.rectify import Rectification, rectify
 from .fit.refine import Refinement, RefinementInterrupted, refine
+from .fit.spectral.rectify import Rectification, rectify
 from .graph.charts import Charts, charts
 from .graph.clean import CleanGraph, clean
 from .graph.neighbors import Neighborhoods, neighborhoods

@@ -19,14 +19,14 @@ _Sparse = tuple[_Pointer, _Indices, _Array]
 
 # fmt: off
 __all__ = [
-    "AVERAGED_TANGENTS", "FAITHFULNESS_FIELDS", "FULL_NET_NEIGHBORS", "MAX_BASES_ENTRIES",
-    "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS",
-    "Graph", "LocalWeights", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents",
-    "Triangle", "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix", "cylinder",
-    "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere",
-    "lay_out", "lower_bound", "nearest", "overlap", "query", "rank_tables", "rectify", "rotating_ball",
-    "s_curve", "shepard", "skeleton", "smallest_eigenvectors", "spectra", "spectra_of", "spread", "strip",
-    "swiss_roll", "swiss_roll_wittman", "three_peaks", "within",
+    "AVERAGED_TANGENTS", "FAITHFULNESS_FIELDS", "FULL_NET_NEIGHBORS", "Graph", "LocalWeights",
+    "MAX_BASES_ENTRIES", "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS", "Paths",
+    "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle", "agreement", "align_pieces", "asim",
+    "asim_all", "carry", "charts", "coranking_matrix", "cylinder", "faithfulness", "find_nearest", "fishbowl",
+    "gaussian_bump", "geodesic", "grid", "hemisphere", "lay_out", "lower_bound", "nearest", "overlap",
+    "projected", "prune", "query", "rank_tables", "rectify", "rotating_ball", "s_curve", "settled", "shepard",
+    "skeleton", "smallest_eigenvectors", "spectra", "spectra_of", "spread", "strip", "swiss_roll",
+    "swiss_roll_wittman", "three_peaks", "within",
 ]
 # fmt: on
 
@@ -50,6 +50,13 @@ class _Means(TypedDict):
     scale: float
     r_n_scaled: float
     n_degenerate: int
+
+class _Pruning(TypedDict):
+    dropped: _Flags
+    n_doubtful: int
+    n_joining: int
+    off_tangent: float
+    angle: float
 
 class _Seam(TypedDict):
     points: _Indices
@@ -328,6 +335,31 @@ def lower_bound(
 ) -> _Array: ...
 def overlap(
     y: _Matrix, graph: Graph, steps: int, centers: _Centers, n_jobs: int, progress: _Report = None
+) -> _Array: ...
+def agreement(
+    x: _Matrix,
+    y: _Matrix,
+    graph: Graph,
+    n_balls: int,
+    n_worst: int,
+    size: int,
+    n_sources: int,
+    seed: int,
+    n_jobs: int,
+    progress: _Report = None,
+) -> tuple[_Indices, _Array, int, float]: ...
+def prune(x: _Matrix, graph: Graph, n_components: int, n_jobs: int, progress: _Report = None) -> _Pruning: ...
+def projected(
+    x: _Matrix, graph: Graph, n_components: int, n_jobs: int, progress: _Report = None
+) -> _Array: ...
+def settled(
+    x: _Matrix,
+    rows: _Indices,
+    lists: _Indices,
+    k: int,
+    n_components: int,
+    n_jobs: int,
+    progress: _Report = None,
 ) -> _Array: ...
 def asim(x: _Matrix, y: _Matrix, normalized: str, n_jobs: int, progress: _Report = None) -> float: ...
 def asim_all(

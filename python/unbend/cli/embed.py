@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import unbend as ub
@@ -16,7 +17,7 @@ from ..graph.neighbors import DEFAULT_NEIGHBORS
 from . import cells
 from .methods import METHODS, estimator, in_words, record
 from .options import JSON, OUTPUT, Command, UsageError
-from .words import entry, number_lines, show, sized, timing_lines, verdict_lines, worst
+from .words import candidate_lines, entry, number_lines, show, sized, timing_lines, verdict_lines, worst
 
 __all__ = ["COMMAND"]
 
@@ -96,10 +97,18 @@ def _record(model: Any, m: ub.Faithfulness, options: argparse.Namespace) -> dict
         "method": options.method,
         "n_components": model.embedding_.shape[1],
         **record(model),
+        **_judged(model),
         "seconds": model.timings_,
         "seed": options.seed,
         "version": ub.__version__,
     }
+
+
+def _judged(model: Any) -> dict[str, Any]:
+    """Return the verdict and the candidates of a model that has them."""
+    if getattr(model, "verdict_", None) is None:
+        return {}
+    return {"verdict": model.verdict_.to_dict(), "candidates": [asdict(c) for c in model.candidates_]}
 
 
 def _lines(
@@ -109,6 +118,7 @@ def _lines(
     y = model.embedding_
     yield f"data       {sized(options.X, x.shape)}"
     yield from entry("method", _method_in_words(model))
+    yield from candidate_lines(model)
     yield f"embedding  {sized(options.output, y.shape)}"
     if options.save is not None:
         yield f"model      {options.save}"
@@ -120,7 +130,7 @@ def _lines(
     yield ""
     yield from number_lines(m, y.shape[1], ("r_n", "lower_bound", "r_c", "overlap"))
     yield ""
-    yield from verdict_lines(m, x, y, graph, include_self=True, n_jobs=options.jobs)
+    yield from verdict_lines(m, x, y, graph, model, include_self=True, n_jobs=options.jobs)
 
 
 def _method_in_words(model: Any) -> str:

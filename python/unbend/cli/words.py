@@ -124,10 +124,22 @@ def worst(m: ub.Faithfulness, share: float = 0.01, listed: int = 5) -> dict[str,
     return {"n_points": len(order), "r_n": float(r_n[order].mean()), "points": points}
 
 
+def candidate_lines(model: Any) -> Iterator[str]:
+    """Yield what was tried, if more than one embedding was, with the score of each."""
+    candidates = getattr(model, "candidates_", ())
+    if len(candidates) > 1:
+        tried = [f"{c.name} {c.score:.3f}{' (kept)' * c.chosen}" for c in candidates]
+        yield from entry("tried", "; ".join(tried) + "; less is better")
+
+
 def verdict_lines(
-    m: ub.Faithfulness, x: Any, y: Any, graph: ub.Neighborhoods, **options: Any
+    m: ub.Faithfulness, x: Any, y: Any, graph: ub.Neighborhoods, model: Any = None, **options: Any
 ) -> Iterator[str]:
-    """Yield the lines with the worst 1 % of the points, and with what the numbers mean together."""
+    """Yield the lines with the worst 1 % of the points, and with what the numbers mean together.
+
+    The verdict of a fitted model that has one comes first, because it has seen more than single neighborhoods.
+    """
+    verdict = getattr(model, "verdict_", None)
     part = worst(m)
     count, r_n, points = part["n_points"], part["r_n"], ", ".join(map(str, part["points"]))
     if count:
@@ -138,7 +150,12 @@ def verdict_lines(
     sentence = read(gather(m, float(m_l))).sentence
     if count * r_n > 0.5 * m.r_n * (m.n_centers - m.n_degenerate):
         sentence += " The worst 1 % of the points make up most of R_N."
-    yield from entry("  verdict", sentence)
+    if verdict is None:
+        yield from entry("  verdict", sentence)
+        return
+    yield from entry("  verdict", verdict.sentence)
+    if verdict.trusted:
+        yield from entry("  locally", sentence)
 
 
 @contextmanager

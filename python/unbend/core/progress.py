@@ -20,7 +20,7 @@ Callback = Callable[[str, int, int, "float | None"], object]
 EMBEDDED = ("refine", "faithfulness")
 """The stages that begin with an embedding: stopping them loses nothing."""
 
-CORE_NAMES = {"neighbors": "neighbors"}
+CORE_NAMES = {"agreement": "evidence", "overlap": "evidence", "projection": "smoothing"}
 """Stages by their name in the core."""
 
 OPEN_ENDED = ("refine",)

@@ -44,6 +44,11 @@ class AlignedEmbedding(ProcrustesEmbedding):
         """Return the embedding with its points in the original order."""
         return replace(super().restored(problem), loops=problem.restored_pairs(self.loops))
 
+    def extended(self: Found, embedding: Array, rows: Indices | None) -> Found:
+        """Return an embedding of more points, of which `rows` are its own: without a cut and a refinement."""
+        loops = self.loops[:0] if rows is None else rows[self.loops]
+        return replace(super().extended(embedding, rows), loops=loops)
+
 
 @dataclass(frozen=True, kw_only=True)
 class AlignmentSettings(ProcrustesSettings):

@@ -49,6 +49,10 @@ class ProcrustesSettings:
         """Return the settings that parameters of the estimator stand for; it may have others."""
         return cls(**{f.name: parameters[f.name] for f in fields(cls) if f.name in parameters})
 
+    def embed(self, problem: Problem, progress: Progress) -> ProcrustesEmbedding:
+        """Return an embedding whose components have no place yet."""
+        raise NotImplementedError
+
     def tangents(self, problem: Problem, progress: Progress) -> _core.Tangents:
         """Return tangents from the neighbors of the graph, or from more if noise hides the tangents from them."""
         with progress.stage("tangents", len(problem)):
@@ -78,6 +82,11 @@ class ProcrustesEmbedding(Embedding):
         pairs, cut = problem.restored_pairs(self.cut_pairs), problem.restored(self.cut)
         seams = [replace(s, points=order[s.points], partners=order[s.partners]) for s in self.seams]
         return replace(found, cut_pairs=pairs, cut=cut, seams=seams)
+
+    def extended(self: Found, embedding: Array, rows: Indices | None) -> Found:
+        """Return an embedding of more points, of which `rows` are its own: without a cut and a refinement."""
+        pairs, cut = np.zeros((0, 2), dtype=np.uint32), np.zeros(len(embedding), dtype=bool)
+        return replace(self, embedding=embedding, refinement=None, cut_pairs=pairs, cut=cut, seams=[])
 
     def laid_out(self: Found, problem: Problem) -> Found:
         """Return the embedding with its components side by side; its refinement refers to it."""

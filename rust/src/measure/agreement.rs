@@ -24,7 +24,7 @@ const STAGE: &str = "agreement";
 const ROOM: usize = 2;
 
 /// Shortest paths on a graph are longer than geodesics, and noise makes them longer still. The embedding is scaled to
-/// fit them best, by a factor in this range: one scale for all balls.
+/// fit them, by one factor for all balls, in this range.
 const LEAST_SCALE: f64 = 0.8;
 const MOST_SCALE: f64 = 1.25;
 
@@ -58,7 +58,7 @@ pub struct Agreement {
     pub errors: Vec<f64>,
     /// Number of balls around points drawn at random.
     pub n_random: usize,
-    /// The factor by which the embedding was scaled: it fits the balls around points drawn at random best.
+    /// The factor by which the embedding was scaled: the median of those that fit the random balls best.
     pub scale: f64,
 }
 
@@ -93,11 +93,20 @@ pub fn agreement(
         },
     )?;
     monitor.check()?;
-    let (both, own) =
-        sums[..n_random].iter().fold((0.0, 0.0), |(a, b), sums| (a + sums.product, b + sums.embedded));
-    let scale = if own > 0.0 { (both / own).clamp(LEAST_SCALE, MOST_SCALE) } else { 1.0 };
+    let scale = typical_scale(&sums[..n_random]);
     let errors = sums.iter().map(|sums| sums.error(scale)).collect();
     Ok(Agreement { centers, errors, n_random, scale })
+}
+
+/// The median over balls of the factor that fits best: a few torn balls must not change it.
+fn typical_scale(sums: &[Sums]) -> f64 {
+    let shown = sums.iter().filter(|sums| sums.embedded > 0.0);
+    let mut scales: Vec<f64> = shown.map(|sums| sums.product / sums.embedded).collect();
+    if scales.is_empty() {
+        return 1.0;
+    }
+    let middle = scales.len() / 2;
+    scales.select_nth_unstable_by(middle, f64::total_cmp).1.clamp(LEAST_SCALE, MOST_SCALE)
 }
 
 fn random_centers(graph: &Neighborhoods, params: &AgreementParams) -> Vec<u32> {

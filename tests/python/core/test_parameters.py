@@ -34,7 +34,7 @@ ESTIMATORS = [(kind, family) for family, kinds in FAMILIES.items() for kind in k
 LISTS = {"procrustes": PROCRUSTES, "normalized": NORMALIZED}
 MANNERED = re.compile(
     r"\b(so many|beside|anew|told|said of|for to|shall|nobody|whoever|as by|there is to say|be it|"
-    r"neighbor\w*|normalis\w*|regularis\w*|colour\w*|centred|along the graph|turned?|rim|stranger)\b"
+    r"neighbour\w*|normalis\w*|regularis\w*|colour\w*|centred|along the graph|turned?|rim|stranger)\b"
 )
 
 every = pytest.mark.parametrize(

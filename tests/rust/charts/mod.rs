@@ -1,5 +1,6 @@
 //! Tests of charts.
 
 mod atlas;
+mod clean;
 mod dimension;
 mod net;

@@ -1,5 +1,6 @@
 //! Tests of measure.
 
+mod agreement;
 mod asim;
 mod faithfulness;
 mod geodesic;

@@ -21,9 +21,9 @@ from ...metrics import nieqa_local
 from ...metrics.faithful import measured
 from ..embedding import Embedding
 from ..problem import Array, Problem
-from .rectify import best_map
 from ..refine import Steps, refined
 from .eigenvectors import GapWarning, Spectrum, smallest_eigenvectors
+from .rectify import best_map
 
 __all__ = ["CollapsedWarning", "NormalizedEmbedding", "NormalizedSettings", "Rectify", "walk_scales"]
 

@@ -10,7 +10,7 @@ need no tangents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -116,12 +116,10 @@ def best_candidate(
     settings: ProcrustesSettings, problem: Problem, first: Found, progress: Progress
 ) -> tuple[Found, Trial]:
     """Return the embedding to keep, with all candidates noted in it, and its evidence."""
-    with progress.stage("evidence"):
-        trials = [Trial("graph as it is", first, evidence_of(problem, first, progress))]
+    trials = [Trial("graph as it is", first, evidence_of(problem, first, progress))]
     wanted = settings.candidates
     if wanted is True or (wanted == "auto" and trials[0].rank > GOOD_SCORE):
-        with progress.stage("candidates"):
-            trials += _tried(settings, problem, trials[0], progress)
+        trials += _tried(settings, problem, trials[0], progress)
     scores = [trial.rank + STEP_PENALTY * step for step, trial in enumerate(trials)]
     chosen = trials[int(np.argmin(scores))]
     summaries = [trial.summary(trial is chosen) for trial in trials]
@@ -142,7 +140,7 @@ def on_sheet(problem: Problem, found: ProcrustesEmbedding) -> Problem:
 
 
 def evidence_of(problem: Problem, found: ProcrustesEmbedding, progress: Progress) -> Evidence:
-    """Return the evidence about an embedding: the worse of those on its graph and on the graph without short circuits.
+    """Return the worse evidence of two graphs: the embedding's own, and that without short circuits.
 
     An embedding that follows short circuits agrees with the graph that holds them.
     """
@@ -150,11 +148,17 @@ def evidence_of(problem: Problem, found: ProcrustesEmbedding, progress: Progress
     seen = evidence(sheet, found.embedding, progress)
     if len(problem) > MAX_PRUNED_POINTS:
         return seen
-    graph = pruned(sheet.checked, sheet.neighborhoods, sheet.n_components, sheet.n_jobs, progress.progress)
+    graph = _pruned(sheet, progress)
     if graph.n_dropped == 0:
         return seen
     clean = replace(sheet, neighborhoods=graph.neighborhoods)
     return max(seen, evidence(clean, found.embedding, progress), key=lambda e: e.score)
+
+
+def _pruned(problem: Problem, progress: Progress, smoothing: int = 0) -> CleanGraph:
+    d, report = problem.n_components, progress.progress
+    with progress.stage("pruning", len(problem)):
+        return pruned(problem.checked, problem.neighborhoods, d, problem.n_jobs, report, smoothing)
 
 
 def _tried(
@@ -188,27 +192,23 @@ class _Attempt:
 
     def pruned(self) -> Trial | None:
         """Embed the graph without its short circuits, if there are any."""
-        graph = self._pruned(self.problem)
+        graph = _pruned(self.problem, self.progress)
         return None if graph.n_dropped == 0 else self._embedded(self.problem, graph, None)
 
     def smoothed(self, k: int) -> Trial | None:
         """Embed the points after a local projection from `k` neighbors, or a sample of many points."""
-        rows, points = self._moved(k)
-        n_neighbors = self.problem.neighborhoods.typical_size
-        graph = search(points, n_neighbors, "auto", 1.0, 0, self.problem.n_jobs)
-        problem = replace(self.problem, checked=points, neighborhoods=graph)
-        return self._embedded(problem, self._pruned(problem, k), rows)
+        with self.progress.stage("smoothing", len(self.problem)):
+            rows, points = self._moved(k)
+        problem = self._searched(self.problem, points)
+        return self._embedded(problem, _pruned(problem, self.progress, k), rows)
 
     def geodesic(self) -> Trial:
         """Embed the geodesic distances on slightly smoothed points."""
         problem, rows = self.problem, None
         if len(problem) > MAX_GEODESIC_POINTS:
             rows = self._sample(MAX_GEODESIC_POINTS)
-            points = _core.Points(np.ascontiguousarray(problem.points[rows]))
-            k = min(problem.neighborhoods.typical_size, len(rows) - 1)
-            graph = search(points, k, "auto", 1.0, 0, problem.n_jobs)
-            problem = replace(problem, checked=points, neighborhoods=graph)
-        clean = self._pruned(problem)
+            problem = self._searched(problem, _core.Points(problem.points[rows]))
+        clean = _pruned(problem, self.progress)
         moved = _core.projected(
             problem.checked, clean.neighborhoods.core, problem.n_components, problem.threads
         )
@@ -217,12 +217,15 @@ class _Attempt:
         embedding = embed_geodesics(problem, self.progress)
         seen = evidence(problem, embedding, self.progress)
         placed = self._carried(problem, embedding, rows)
-        empty = {"trace": {"geodesics": {"off_tangent": clean.off_tangent, "angle": clean.angle}}}
-        return Trial(GEODESIC, self._adopted(self.first, placed, None, **empty), seen, 0, clean)
+        found = replace(self.first.extended(placed, None), trace={"geodesics": {"angle": clean.angle}})
+        return Trial(GEODESIC, found, seen, 0, clean)
 
-    def _pruned(self, problem: Problem, smoothing: int = 0) -> CleanGraph:
-        d, report = problem.n_components, self.progress.progress
-        return pruned(problem.checked, problem.neighborhoods, d, problem.n_jobs, report, smoothing)
+    def _searched(self, problem: Problem, points: _core.Points) -> Problem:
+        """Return the problem of other points, with as many neighbors as before."""
+        k = min(problem.neighborhoods.typical_size, len(points) - 1)
+        with self.progress.stage("neighbors", len(points)):
+            graph = search(points, k, "auto", 1.0, 0, problem.n_jobs, self.progress.progress)
+        return replace(problem, checked=points, neighborhoods=graph)
 
     def _moved(self, k: int) -> tuple[Indices | None, _core.Points]:
         """Return the points of a candidate, None for all, and where they are after the projection."""
@@ -251,7 +254,7 @@ class _Attempt:
         seen = evidence(part, found.embedding, self.progress)
         own = inside if rows is None else rows[inside]
         placed = self._carried(part, found.embedding, own)
-        return Trial("", self._adopted(found, placed, own), seen, len(problem) - len(inside), graph)
+        return Trial("", found.extended(placed, own), seen, len(problem) - len(inside), graph)
 
     def _carried(self, part: Problem, embedding: Array, rows: Indices | None) -> Array:
         """Return the embedding of all points, of which those of the part are `rows`."""
@@ -262,18 +265,5 @@ class _Attempt:
         carrier = Carrier(part.component_labels, self.problem.neighborhoods.typical_size, n_jobs=part.n_jobs)
         placed = np.empty((n, part.n_components))
         placed[rows] = embedding
-        placed[rest], _ = carrier.carry(
-            part.points, embedding, np.ascontiguousarray(self.problem.points[rest])
-        )
+        placed[rest], _ = carrier.carry(part.points, embedding, self.problem.points[rest])
         return placed
-
-    def _adopted(
-        self, found: ProcrustesEmbedding, placed: Array, rows: Indices | None, **changes: Any
-    ) -> ProcrustesEmbedding:
-        """Return an embedding of some points as one of all, without a cut and without its refinement."""
-        pairs = np.zeros((0, 2), dtype=np.uint32)
-        changes |= {"cut_pairs": pairs, "cut": np.zeros(len(placed), dtype=bool), "seams": []}
-        if any(entry.name == "loops" for entry in fields(found)):
-            loops = getattr(found, "loops")
-            changes["loops"] = pairs if rows is None else rows[loops]
-        return replace(found, embedding=np.ascontiguousarray(placed), refinement=None, **changes)

@@ -59,19 +59,20 @@ class Evidence:
 def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence:
     """Compare an embedding with shortest paths within balls, and examine its overlap, at sampled points."""
     graph, n = problem.neighborhoods.core, len(problem)
-    centers, errors, n_random, scale = _core.agreement(
-        problem.checked,
-        embedding,
-        graph,
-        N_BALLS,
-        N_WORST,
-        BALL_SIZE,
-        N_SOURCES,
-        0,
-        problem.threads,
-        progress.progress,
-    )
-    examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
-    shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads, progress.progress)
+    with progress.stage("evidence", n):
+        centers, errors, n_random, scale = _core.agreement(
+            problem.checked,
+            embedding,
+            graph,
+            N_BALLS,
+            N_WORST,
+            BALL_SIZE,
+            N_SOURCES,
+            0,
+            problem.threads,
+            progress.progress,
+        )
+        examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
+        shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads, progress.progress)
     torn = float((errors[n_random:] > TORN_ERROR).mean()) if n_random < len(errors) else 0.0
     return Evidence(float(errors[:n_random].mean()), float(shares.mean()), scale, torn, centers, errors)

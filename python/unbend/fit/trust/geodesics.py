@@ -25,11 +25,12 @@ def embed_geodesics(problem: Problem, progress: Progress) -> Array:
     embedding = IsomapSettings().embed(problem, progress).embedding
     graph, threads = problem.neighborhoods.core, problem.threads
     paths = _core.Paths(problem.core.points, graph, None, threads)
-    for points in problem.components:
-        if len(points) > problem.n_components + 1:
-            distances = paths.distances_from(points, progress=progress.progress)
-            own = distances.reshape(len(points), -1)[:, points].astype(np.float64) * paths.unit()
-            embedding[points] = majorized((own + own.T) / 2, embedding[points], progress)
+    with progress.stage("geodesics", len(problem)):
+        for points in problem.components:
+            if len(points) > problem.n_components + 1:
+                distances = paths.distances_from(points, progress=progress.progress)
+                own = distances.reshape(len(points), -1)[:, points].astype(np.float64) * paths.unit()
+                embedding[points] = majorized((own + own.T) / 2, embedding[points], progress)
     return embedding
 
 

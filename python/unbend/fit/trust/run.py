@@ -33,7 +33,7 @@ def judged(found: Found, problem: Problem, progress: Progress) -> Found:
 
 def _with_verdict(found: Found, trial: Trial, problem: Problem) -> Found:
     assert found.faithfulness is not None
-    verdict = verdict_of(trial, found.faithfulness, problem.n_components)
+    verdict = verdict_of(trial, problem, found.faithfulness)
     if not verdict.trusted:
         warn(verdict.sentence, UntrustedWarning)
     return replace(found, verdict=verdict)

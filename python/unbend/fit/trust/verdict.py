@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
+from ...core.jsonable import finite
+from ...graph.neighbors import Neighborhoods
 from ...metrics import Faithfulness
+from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
-from ..problem import Indices
+from ..problem import Indices, Problem
 from .candidates import GEODESIC, TRUSTED_SCORE, Trial
+from .evidence import TORN_ERROR
 
 __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
 
-WORST_SHARE = 4.0
-"""A ball is named if its error is this many times what is trusted."""
+TORN = 2.5
+"""An edge is torn if it is this many times longer in the embedding than in the data."""
 
 
 class UntrustedWarning(UserWarning):
@@ -66,6 +71,9 @@ class FitVerdict:
         What speaks against it; empty if it is trusted.
     sentence : str
         The verdict in one sentence.
+    r_n_kept, kept_share : float
+        R_N on the edges of the neighborhood graph that the embedding does not tear, and their share. A fit
+        that leaves out short circuits has a large R_N on all edges.
     points : ndarray of int
         Centers of the balls whose distances are worst.
     n_outliers : int
@@ -83,6 +91,8 @@ class FitVerdict:
     trusted: bool
     reasons: list[Reason]
     sentence: str
+    r_n_kept: float
+    kept_share: float
     points: Indices = field(repr=False)
     n_outliers: int = 0
 
@@ -90,40 +100,66 @@ class FitVerdict:
         """Return the sentence."""
         return self.sentence
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict for JSON."""
+        return {
+            "trusted": self.trusted,
+            "sentence": self.sentence,
+            "reasons": [asdict(reason) for reason in self.reasons],
+            "r_n_kept": finite(self.r_n_kept),
+            "kept_share": self.kept_share,
+            "points": self.points.tolist(),
+            "n_outliers": self.n_outliers,
+        }
 
-def verdict_of(trial: Trial, m: Faithfulness, d: int) -> FitVerdict:
+
+def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
     """Judge the embedding of a trial, whose neighborhoods were measured."""
-    evidence, reasons = trial.evidence, []
+    seen, reasons = trial.evidence, []
     if trial.name == GEODESIC and trial.graph is not None:
-        reasons.append(_no_tangents(trial.graph.angle, d))
-    if evidence.disagreement > TRUSTED_SCORE:
-        share = math.sqrt(evidence.disagreement)
+        reasons.append(_no_tangents(trial.graph.angle, problem.n_components))
+    if seen.disagreement > TRUSTED_SCORE:
+        share = math.sqrt(seen.disagreement)
         text = f"distances within a hundred points differ from shortest paths by {share:.0%}"
-        reasons.append(Reason("distances", evidence.disagreement, TRUSTED_SCORE, text))
-    if evidence.overlap > OVERLAPPING or evidence.score > TRUSTED_SCORE > evidence.disagreement:
-        text = f"{evidence.overlap:.1%} of the nearest points in the embedding are far apart in the data"
-        reasons.append(Reason("overlap", evidence.overlap, OVERLAPPING, text))
-    worst = np.flatnonzero(evidence.errors > WORST_SHARE * TRUSTED_SCORE)
-    points = evidence.centers[worst[np.argsort(-evidence.errors[worst], kind="stable")]]
-    sentence = _sentence(trial, m, reasons)
-    return FitVerdict(not reasons, reasons, sentence, points, trial.n_outliers)
+        reasons.append(Reason("distances", seen.disagreement, TRUSTED_SCORE, text))
+    if seen.overlap > OVERLAPPING or (seen.score > TRUSTED_SCORE and not reasons):
+        text = f"{seen.overlap:.1%} of the nearest points in the embedding are far apart in the data"
+        reasons.append(Reason("overlap", seen.overlap, OVERLAPPING, text))
+    worst = np.flatnonzero(seen.errors > TORN_ERROR)
+    points = seen.centers[worst[np.argsort(-seen.errors[worst], kind="stable")]]
+    r_n, share = (m.r_n, 1.0) if trial.graph is None else _kept(problem, m)
+    sentence = _sentence(trial, m, r_n, share, reasons)
+    return FitVerdict(not reasons, reasons, sentence, r_n, share, points, trial.n_outliers)
+
+
+def _kept(problem: Problem, m: Faithfulness) -> tuple[float, float]:
+    """Return R_N on the edges that the embedding does not tear, and their share."""
+    y, graph = m.embedding, problem.neighborhoods
+    torn = problem.core.torn(y, TORN, 1, 0.0)
+    if not torn.any():
+        return m.r_n, 1.0
+    sheet = Neighborhoods.from_core(graph.core.without(torn))
+    kept = measured(problem.points, y, sheet, n_jobs=problem.n_jobs, own=True)
+    return kept.r_n, 1.0 - float(torn.mean())
 
 
 def _no_tangents(angle: float, d: int) -> Reason:
     degrees = math.degrees(math.asin(min(1.0, angle)))
     text = (
-        f"the data hold no steady surface of dimension {d}: tangents of neighbors differ by {degrees:.0f} degrees, "
-        "so geodesic distances were embedded instead, and lengths within neighborhoods are not kept"
+        f"the data show no steady surface of dimension {d}, because the tangents of neighbors differ by "
+        f"{degrees:.0f} degrees; geodesic distances were embedded instead, and lengths within neighborhoods are "
+        "not kept"
     )
     return Reason("tangents", angle, 0.0, text)
 
 
-def _sentence(trial: Trial, m: Faithfulness, reasons: list[Reason]) -> str:
+def _sentence(trial: Trial, m: Faithfulness, r_n: float, share: float, reasons: list[Reason]) -> str:
     if reasons:
         return "Do not trust this embedding as a whole: " + "; ".join(reason.text for reason in reasons) + "."
-    share = math.sqrt(trial.evidence.disagreement)
-    how = "" if trial.n_outliers == 0 else f" {trial.n_outliers:,} outliers were placed by their neighbors."
+    where = "" if share == 1.0 else f" on the {share:.2%} of the edges that are not torn"
+    outliers = f" {trial.n_outliers:,} outliers were placed by their neighbors." if trial.n_outliers else ""
     return (
-        f"The embedding agrees with the data beyond single neighborhoods: distances within a hundred points are "
-        f"right to {share:.1%}, R_N is {m.r_n:.3g} ({m.lower_bound:.3g} is the least possible)." + how
+        "The embedding agrees with the data beyond single neighborhoods: distances within a hundred points are "
+        f"right to {math.sqrt(trial.evidence.disagreement):.1%}, and R_N is {r_n:.3g}{where} "
+        f"({m.lower_bound:.3g} is the least possible).{outliers}"
     )
