@@ -330,9 +330,11 @@ def _aligned(x: Matrix, n_components: int, n_jobs: int | None) -> Array:
     """Return coordinates by Procrustes alignment; warn if they are doubtful."""
     from ..estimators.procrustes import ProcrustesAlignment
     from ..fit.procrustes import NotFlatWarning
+    from ..fit.trust.verdict import UntrustedWarning
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotFlatWarning)  # The warning below covers it.
+        for covered in (NotFlatWarning, UntrustedWarning):  # The warning below covers them.
+            warnings.simplefilter("ignore", covered)
         model = ProcrustesAlignment(n_components=n_components, cut=False, n_jobs=n_jobs).fit(x)
     m_l = nieqa_local(x, model.embedding_, neighborhoods=model.neighborhoods_, n_jobs=n_jobs)
     statement = read(gather(model.faithfulness_, float(m_l)))

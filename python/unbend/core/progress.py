@@ -17,10 +17,18 @@ __all__ = ["Callback", "Stopped", "Progress"]
 Callback = Callable[[str, int, int, "float | None"], object]
 """Takes stage, done, total and the best value so far; returns True to stop."""
 
-EMBEDDED = ("refine", "faithfulness")
+EMBEDDED = ("refine", "faithfulness", "evidence")
 """The stages that begin with an embedding: stopping them loses nothing."""
 
-CORE_NAMES = {"agreement": "evidence", "overlap": "evidence", "projection": "smoothing"}
+MEASURING = ("faithfulness", "evidence")
+"""The stages that always end: they are short, and say what the embedding is worth."""
+
+CORE_NAMES = {
+    "agreement": "evidence",
+    "overlap": "evidence",
+    "pruning": "evidence",
+    "projection": "smoothing",
+}
 """Stages by their name in the core."""
 
 OPEN_ENDED = ("refine",)
@@ -117,7 +125,12 @@ class Progress:
             self._asked = True
         if self._lines is not None:
             self._lines.show(stage, done, total, time.perf_counter() - self._since, self._value(stage))
-        return self._asked and stage != "faithfulness"
+        return self._asked and stage not in MEASURING
+
+    @property
+    def stop_asked(self) -> bool:
+        """Whether the callback asked to stop."""
+        return self._asked
 
     def _enter(self, name: str) -> None:
         self._stage, self._since = name, time.perf_counter()

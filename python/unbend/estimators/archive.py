@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from ..files.tables import FileError, readable, write_atomically
 from ..fit.cut import Seam
 from ..fit.refine import Refinement
-from ..fit.trust.candidates import Candidate
+from ..fit.trust.candidates import TriedEmbedding
 from ..fit.trust.verdict import FitVerdict, Reason
 from ..graph.neighbors import Neighborhoods
 from ..metrics import Faithfulness
@@ -76,7 +76,7 @@ RECORDS = {
     ),
     **{
         f"${kind.__name__}": Record(kind, _fields, kind)
-        for kind in (Candidate, Faithfulness, FitVerdict, LazyOverlap, Reason, Refinement, Seam)
+        for kind in (TriedEmbedding, Faithfulness, FitVerdict, LazyOverlap, Reason, Refinement, Seam)
     },
 }
 """Classes by their tag in the manifest."""

@@ -86,7 +86,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
         else:
             found = within(problem, sizes.points_per_cell, progress, self.get_params(deep=False))
             found = judged(found, problem, progress)
-        warn_if_not_flat(found)
+        if found.orientable is False or not found.verdict.trusted:
+            warn_if_not_flat(found)
         return found  # type: ignore[no-any-return]
 
     def _sized(self, sizes: Sizes) -> Sizes:

@@ -2,7 +2,6 @@
 #![allow(missing_docs)] // the stubs in `_core.pyi` document this module
 #![allow(clippy::too_many_arguments)] // they are the keywords of one function of the face
 
-mod clean;
 mod data;
 mod embed;
 mod export;
@@ -35,7 +34,6 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::clean::register(module)?;
         crate::embed::register(module)?;
         crate::measure::register(module)?;
         crate::neighbors::register(module)?;

@@ -6,7 +6,7 @@ use unbend::neighbors::{self, Method};
 use unbend::{Knn, Search, charts};
 
 use crate::data::{Flat, Lists, Matrix, NewGraph, points};
-use crate::export::{Array, Name, Named, Owned, functions};
+use crate::export::{Array, Name, Named, Owned, functions, record};
 
 impl Named for Search {
     const PARAMETER: &'static str = "method";
@@ -22,6 +22,13 @@ impl Named for Method {
 
 fn parts(knn: Knn) -> (NewGraph, Array) {
     (NewGraph(knn.neighborhoods), Owned(knn.distances))
+}
+
+record! {
+    /// What pruning found.
+    Pruning of charts::Pruned {
+        dropped: Array<bool>, n_doubtful: usize, n_joining: usize, off_tangent: f64, angle: f64,
+    }
 }
 
 functions! {
@@ -67,5 +74,20 @@ functions! {
     /// The same of known neighborhoods, flat, `size` points each.
     spectra_of(x: Matrix, lists: Flat<u32>, size: usize, scales: Vec<usize>, n_values: usize) -> Array = |m| {
         charts::spectra_of(&points("X", x, m)?, lists, size, scales, n_values, m).map(Owned)
+    };
+
+    /// The short circuits of a graph.
+    prune(x: Matrix, graph: Lists, n_components: usize) -> Pruning = |m| {
+        charts::prune(&points("X", x, m)?, &graph, n_components, m).map(Pruning::from)
+    };
+
+    /// All points, moved towards the surface that they lie near.
+    projected(x: Matrix, graph: Lists, n_components: usize) -> Array = |m| {
+        charts::projected(&points("X", x, m)?, &graph, n_components, m).map(Owned)
+    };
+
+    /// Some points, each projected on the plane of its `k` listed points.
+    settled(x: Matrix, rows: Flat<u32>, lists: Flat<u32>, k: usize, n_components: usize) -> Array = |m| {
+        charts::settled(&points("X", x, m)?, rows, lists, k, n_components, m).map(Owned)
     };
 }

@@ -60,7 +60,7 @@ def test_one_line_for_each_stage_in_a_file(clock):
         with watch.stage(stage, 100):
             clock.now += seconds
             watch.progress(stage, 50, 100)
-    assert stream.getvalue() == "  neighbors             0.50 s\n  greedy               1:15 min\n"
+    assert stream.getvalue() == "  neighbors              0.50 s\n  greedy               1:15 min\n"
 
 
 def test_a_terminal_sees_the_line_change(clock):
@@ -69,11 +69,11 @@ def test_a_terminal_sees_the_line_change(clock):
     with watch.stage("neighbors", 1000):
         clock.now += 3
         watch.progress("neighbors", 250, 1000)
-        assert shown(stream) == ["  neighbors     25 %    3.00 s, about 9 s left"]
+        assert shown(stream) == ["  neighbors      25 %    3.00 s, about 9 s left"]
         clock.now += 9
         watch.progress("neighbors", 999, 1000)
-        assert shown(stream)[0].startswith("  neighbors     99 %    12.0 s, about 1 s left")
-    assert shown(stream) == ["  neighbors             12.0 s", ""]
+        assert shown(stream)[0].startswith("  neighbors      99 %    12.0 s, about 1 s left")
+    assert shown(stream) == ["  neighbors              12.0 s", ""]
 
 
 def test_a_line_is_not_rewritten_more_often_than_anyone_can_read(clock):

@@ -17,7 +17,7 @@ from unbend import _core
 from unbend.core import memory
 
 N = 1500
-STAGES = ["neighbors", "tangents", "greedy", "refine", "faithfulness"]
+STAGES = ["neighbors", "tangents", "greedy", "refine", "evidence", "faithfulness"]
 
 
 def roll(n=N, seed=0, **options):
@@ -661,6 +661,7 @@ def test_the_callback_hears_of_every_stage(x):
         "tangents",
         "greedy",
         "refine",
+        "evidence",
         "faithfulness",
     ]
     for stage, done, total, best in heard:
@@ -676,7 +677,7 @@ def test_long_stages_are_reported_on_the_way():
     heard = []
     x, _ = roll(200_000)
     gp = fit(x, n_init=1, refine=None, callback=lambda *report: heard.append(report))
-    assert list(gp.timings_) == ["neighbors", "tangents", "charts", "greedy", "faithfulness"]
+    assert list(gp.timings_) == ["neighbors", "tangents", "charts", "greedy", "evidence", "faithfulness"]
     for stage in ("neighbors", "charts", "greedy"):
         done = [report[1] for report in heard if report[0] == stage]
         assert len(done) > 2, stage

@@ -135,7 +135,7 @@ def test_what_lies_flat_is_as_without_a_cut():
 def test_a_fold_that_needs_no_cut_is_laid_whole():
     x, _ = ub.datasets.hemisphere(2500, random_state=1)
     with pytest.warns(ub.NotFlatWarning):
-        folded = fitted(x, cut=False)
+        folded = fitted(x, cut=False, candidates=False)
     whole = fitted(x)
     assert folded.faithfulness_.overlap > 0.1
     assert whole.faithfulness_.overlap < 0.01

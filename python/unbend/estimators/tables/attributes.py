@@ -88,10 +88,10 @@ ATTRIBUTES = table(
             surfaces only.
         surface_ : str
             Description of the surface in a few words.
-        candidates_ : list of Candidate
+        candidates_ : list of TriedEmbedding
             Embeddings that were tried, with the evidence for each. The first is that of the graph as it is.
         verdict_ : FitVerdict
-            Whether the embedding can be trusted as a whole, with reasons in numbers and words.
+            Verdict on the embedding as a whole: if it can be trusted, and why not, in numbers and words.
         loops_ : ndarray of shape (m, 2)
             Pairs of neighbors whose frames differ by more than 30 degrees after the alignment. A loop
             through such a pair comes back rotated or reflected. Many pairs come from the seam of a closed

@@ -9,7 +9,9 @@ need no tangents.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -28,7 +30,7 @@ from ..run import flatten
 from .evidence import Evidence, evidence
 from .geodesics import embed_geodesics
 
-__all__ = ["Candidate", "GEODESIC", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
+__all__ = ["TriedEmbedding", "GEODESIC", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
 
 Found = TypeVar("Found", bound=ProcrustesEmbedding)
 
@@ -57,6 +59,9 @@ MAX_SMOOTHED_POINTS, SAMPLE_SIZE = 5_000, 2_500
 MAX_GEODESIC_POINTS = 2_000
 """Geodesic distances of all pairs are embedded up to this number of points; of more, those of a sample."""
 
+STEADY_ANGLE = 0.3
+"""Tangents are steady if the median sine of the angle between those of neighbors is below this."""
+
 LEAST_SHARE = 0.8
 """A candidate must embed at least this share of its points: the largest piece of each connected component."""
 
@@ -65,7 +70,7 @@ LEAST_POINTS_PER_NEIGHBOR = 4
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TriedEmbedding:
     """An embedding that was tried, and how well it agrees with its graph.
 
     Attributes
@@ -106,10 +111,10 @@ class Trial:
         """The score with the penalty for a cut."""
         return self.evidence.score + CUT_PENALTY * bool(len(self.found.cut_pairs))
 
-    def summary(self, chosen: bool) -> Candidate:
+    def summary(self, chosen: bool) -> TriedEmbedding:
         """Return what a user is told about it."""
         e = self.evidence
-        return Candidate(self.name, e.disagreement, e.overlap, e.score, self.n_outliers, chosen)
+        return TriedEmbedding(self.name, e.disagreement, e.overlap, e.score, self.n_outliers, chosen)
 
 
 def best_candidate(
@@ -118,8 +123,10 @@ def best_candidate(
     """Return the embedding to keep, with all candidates noted in it, and its evidence."""
     trials = [Trial("graph as it is", first, evidence_of(problem, first, progress))]
     wanted = settings.candidates
-    if wanted is True or (wanted == "auto" and trials[0].rank > GOOD_SCORE):
-        trials += _tried(settings, problem, trials[0], progress)
+    needed = wanted is True or (wanted == "auto" and trials[0].rank > GOOD_SCORE)
+    if needed and not progress.stop_asked:
+        with suppress(_core.Stopped):  # The callback ends the search, not the fit.
+            trials.extend(_tried(settings, problem, trials[0], progress))
     scores = [trial.rank + STEP_PENALTY * step for step, trial in enumerate(trials)]
     chosen = trials[int(np.argmin(scores))]
     summaries = [trial.summary(trial is chosen) for trial in trials]
@@ -145,19 +152,20 @@ def evidence_of(problem: Problem, found: ProcrustesEmbedding, progress: Progress
     An embedding that follows short circuits agrees with the graph that holds them.
     """
     sheet = on_sheet(problem, found)
-    seen = evidence(sheet, found.embedding, progress)
-    if len(problem) > MAX_PRUNED_POINTS:
-        return seen
-    graph = _pruned(sheet, progress)
-    if graph.n_dropped == 0:
-        return seen
-    clean = replace(sheet, neighborhoods=graph.neighborhoods)
-    return max(seen, evidence(clean, found.embedding, progress), key=lambda e: e.score)
+    with progress.stage("evidence", len(problem)):
+        seen = evidence(sheet, found.embedding, progress)
+        if len(problem) > MAX_PRUNED_POINTS:
+            return seen
+        graph = _pruned(sheet, progress)
+        if graph.n_dropped == 0:
+            return seen
+        clean = replace(sheet, neighborhoods=graph.neighborhoods)
+        return max(seen, evidence(clean, found.embedding, progress), key=lambda e: e.score)
 
 
 def _pruned(problem: Problem, progress: Progress, smoothing: int = 0) -> CleanGraph:
     d, report = problem.n_components, progress.progress
-    with progress.stage("pruning", len(problem)):
+    with progress.stage("evidence"):
         return pruned(problem.checked, problem.neighborhoods, d, problem.n_jobs, report, smoothing)
 
 
@@ -173,12 +181,16 @@ def _tried(
     makers: list[tuple[str, Callable[[], Trial | None]]] = [("without short circuits", attempt.pruned)]
     makers += [(f"smoothed by {t * k} neighbors", partial(attempt.smoothed, t * k)) for t in SMOOTHINGS]
     for name, make in makers:
-        trial = make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # They are about embeddings that may not be kept.
+            trial = make()
         if trial is not None:
             least = min(least, trial.evidence.score)
             yield replace(trial, name=name)
     if least > TRUSTED_SCORE:
-        yield attempt.geodesic()
+        trial = attempt.geodesic()
+        if trial is not None:
+            yield trial
 
 
 @dataclass(frozen=True)
@@ -202,13 +214,15 @@ class _Attempt:
         problem = self._searched(self.problem, points)
         return self._embedded(problem, _pruned(problem, self.progress, k), rows)
 
-    def geodesic(self) -> Trial:
-        """Embed the geodesic distances on slightly smoothed points."""
+    def geodesic(self) -> Trial | None:
+        """Embed the geodesic distances on slightly smoothed points, unless tangents are steady."""
         problem, rows = self.problem, None
         if len(problem) > MAX_GEODESIC_POINTS:
             rows = self._sample(MAX_GEODESIC_POINTS)
             problem = self._searched(problem, _core.Points(problem.points[rows]))
         clean = _pruned(problem, self.progress)
+        if clean.angle < STEADY_ANGLE:
+            return None
         moved = _core.projected(
             problem.checked, clean.neighborhoods.core, problem.n_components, problem.threads
         )

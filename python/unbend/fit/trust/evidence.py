@@ -59,7 +59,10 @@ class Evidence:
 def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence:
     """Compare an embedding with shortest paths within balls, and examine its overlap, at sampled points."""
     graph, n = problem.neighborhoods.core, len(problem)
-    with progress.stage("evidence", n):
+    if problem.component_labels.any():  # Components lie on each other until they are laid out.
+        flat = _core.lay_out(embedding, problem.component_labels)
+        embedding = flat.reshape(embedding.shape)
+    with progress.stage("evidence"):
         centers, errors, n_random, scale = _core.agreement(
             problem.checked,
             embedding,

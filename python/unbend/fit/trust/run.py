@@ -9,6 +9,7 @@ from ...core.caller import warn
 from ...core.progress import Progress
 from ..problem import Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
+from ..refine import RefinementInterrupted
 from ..run import flatten
 from .candidates import Trial, best_candidate, evidence_of
 from .verdict import UntrustedWarning, verdict_of
@@ -21,7 +22,11 @@ Found = TypeVar("Found", bound=ProcrustesEmbedding)
 def run_trusted(settings: ProcrustesSettings, problem: Problem, progress: Progress) -> Any:
     """Embed the data, keep the best of several candidates, lay it out, measure it and judge it."""
     first: Any = flatten(settings, problem, progress)
-    found, trial = best_candidate(settings, problem, first, progress)
+    try:
+        found, trial = best_candidate(settings, problem, first, progress)
+    except KeyboardInterrupt:
+        history = [] if first.refinement is None else first.refinement.history
+        raise RefinementInterrupted(first.embedding, history) from None
     return _with_verdict(found.laid_out(problem).measured(problem, progress), trial, problem)
 
 

@@ -1,0 +1,288 @@
+"""What a fit finds out about itself: evidence, other candidates, the verdict."""
+
+import warnings
+
+import numpy as np
+import pytest
+import unbend as ub
+from scipy.spatial import procrustes
+from threadpoolctl import threadpool_limits
+from unbend.core.progress import Progress
+from unbend.fit.trust.candidates import GEODESIC
+from unbend.fit.trust.geodesics import majorized
+from unbend.graph.clean import pruned
+
+PSA = ub.ProcrustesAlignment
+BOTH = pytest.mark.parametrize("method", [PSA, lambda **kw: ub.GreedyProcrustes(random_state=0, **kw)])
+
+
+def disparity(truth, y):
+    return procrustes(truth, y)[2]
+
+
+def roll(n, noise=0.0, seed=0):
+    return ub.datasets.swiss_roll(n, noise=noise, random_state=seed)
+
+
+def with_outliers(n, share, seed=0):
+    x, truth = roll(n, seed=seed)
+    rng = np.random.default_rng(seed)
+    out = rng.choice(n, int(share * n), replace=False)
+    x[out] = x.min(axis=0) + rng.random((len(out), 3)) * np.ptp(x, axis=0)
+    return x, truth, np.setdiff1d(np.arange(n), out)
+
+
+def before(method, x):
+    """Return the fit that does not try other candidates; its warnings are not the subject."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return method(candidates=False).fit(x)
+
+
+@BOTH
+def test_clean_data_are_embedded_once(method):
+    x, truth = roll(2000)
+    model = method().fit(x)
+    (only,) = model.candidates_
+    assert only.chosen
+    assert only.name == "graph as it is"
+    assert only.score < 0.005
+    assert model.verdict_.trusted
+    assert model.verdict_.reasons == []
+    assert disparity(truth, model.embedding_) < 1e-5
+    plain = method(candidates=False).fit(x)
+    np.testing.assert_array_equal(plain.embedding_, model.embedding_)
+
+
+@BOTH
+def test_a_sparse_roll_is_laid_flat(method):
+    wrong = 0
+    for seed in range(6):
+        x, truth = roll(400, seed=seed)
+        wrong += disparity(truth, before(method, x).embedding_) > 0.05
+        model = method().fit(x)
+        assert disparity(truth, model.embedding_) < 0.05
+        assert model.verdict_.trusted
+    assert wrong > 1, "these rolls are no test"
+
+
+@BOTH
+def test_outliers_are_set_aside(method):
+    x, truth, inliers = with_outliers(1000, 0.05)
+    first = before(method, x).embedding_
+    model = method().fit(x)
+    assert disparity(truth[inliers], first[inliers]) > 0.05
+    assert disparity(truth[inliers], model.embedding_[inliers]) < 1e-3
+    assert np.isfinite(model.embedding_).all()
+    assert model.verdict_.n_outliers > 5
+    assert model.verdict_.r_n_kept <= model.faithfulness_.r_n
+    assert "outliers" in model.verdict_.sentence
+
+
+def test_noise_is_smoothed():
+    x, truth = roll(1000, noise=0.9, seed=2)
+    assert disparity(truth, before(PSA, x).embedding_) > 0.05
+    model = PSA().fit(x)
+    (chosen,) = [c for c in model.candidates_ if c.chosen]
+    assert chosen.name.startswith("smoothed")
+    assert disparity(truth, model.embedding_) < 0.05
+    assert model.verdict_.kept_share < 1
+
+
+def test_many_noisy_points_are_smoothed_in_a_sample():
+    x, truth = roll(8000, noise=0.8, seed=1)
+    model = PSA().fit(x)
+    assert disparity(truth, model.embedding_) < 0.01
+    assert [c.name for c in model.candidates_ if c.chosen] != ["graph as it is"]
+
+
+@BOTH
+def test_pure_noise_is_not_trusted(method):
+    x = np.random.default_rng(1).normal(size=(600, 12))
+    with pytest.warns(ub.UntrustedWarning, match="no steady surface of dimension 2"):
+        model = method().fit(x)
+    assert not model.verdict_.trusted
+    assert {reason.name for reason in model.verdict_.reasons} >= {"tangents"}
+    assert [c.name for c in model.candidates_ if c.chosen] == [GEODESIC]
+    assert str(model.verdict_) == model.verdict_.sentence
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        method(candidates=False).fit(x)
+    assert ub.UntrustedWarning in [warning.category for warning in caught], "never silent"
+
+
+def test_a_needed_cut_is_kept():
+    x, _ = ub.datasets.cylinder(2000, random_state=0)
+    model = PSA().fit(x)
+    assert len(model.cut_pairs_) > 20
+    assert len(model.candidates_) > 1, "a cut is compared with embeddings without one"
+    assert model.verdict_.trusted
+
+
+def test_an_embedding_without_a_cut_is_preferred():
+    """Short circuits keep a roll from lying flat; a cut hides them and leaves the rest wrong."""
+    cut = 0
+    for seed in range(10):
+        x, truth = roll(600, seed=seed)
+        first = before(PSA, x)
+        cut += len(first.cut_pairs_) > 0
+        if len(first.cut_pairs_):
+            model = PSA().fit(x)
+            assert len(model.cut_pairs_) == 0
+            assert disparity(truth, model.embedding_) < 0.05
+    assert cut > 0, "no roll was cut: this tests nothing"
+
+
+@pytest.mark.parametrize("data", ["noise", "outliers", "wide"])
+def test_threads_do_not_matter(data):
+    if data == "noise":
+        x = roll(900, noise=0.8, seed=3)[0]
+    elif data == "outliers":
+        x = with_outliers(700, 0.03)[0]
+    else:
+        x = np.random.default_rng(0).normal(size=(300, 20))
+    with threadpool_limits(1):
+        one = PSA(n_jobs=1, candidates=True).fit(x)
+        three = PSA(n_jobs=3, candidates=True).fit(x)
+    np.testing.assert_array_equal(one.embedding_, three.embedding_)
+    assert one.candidates_ == three.candidates_
+    assert one.verdict_.to_dict() == three.verdict_.to_dict()
+
+
+def test_components_are_judged_side_by_side():
+    x, _ = roll(1500)
+    model = PSA(candidates=False).fit(x)
+    with pytest.warns(ub.DisconnectedWarning):
+        two = PSA().fit(np.concatenate([x, x + 500]))
+    assert len(two.candidates_) == 1
+    assert two.verdict_.trusted
+    assert two.candidates_[0].overlap == pytest.approx(model.candidates_[0].overlap, abs=1e-3)
+
+
+def test_new_points_follow_the_chosen_candidate():
+    x, truth, inliers = with_outliers(1000, 0.05)
+    model = PSA().fit(x)
+    new, known = ub.datasets.swiss_roll(500, random_state=9)
+    placed = model.transform(new)
+    both = np.concatenate([model.embedding_[inliers], placed])
+    assert disparity(np.concatenate([truth[inliers], known]), both) < 0.01
+
+
+def test_models_keep_their_verdict(tmp_path):
+    x, _, _ = with_outliers(800, 0.03)
+    model = PSA().fit(x)
+    model.save(tmp_path / "model")
+    again = ub.load(tmp_path / "model")
+    assert again.candidates_ == model.candidates_
+    assert again.verdict_.to_dict() == model.verdict_.to_dict()
+
+
+def test_a_callback_ends_the_search_not_the_fit():
+    x, _ = roll(800, noise=0.9, seed=2)
+
+    def stop(stage, done, total, best):
+        return stage == "smoothing"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # The first embedding is wrong.
+        model = PSA(callback=stop).fit(x)
+    assert model.embedding_.shape == (800, 2)
+    assert len(model.candidates_) >= 1
+
+
+def test_ctrl_c_keeps_the_first_embedding():
+    x, _ = roll(800, noise=0.9, seed=2)
+
+    def interrupt(stage, done, total, best):
+        if stage == "smoothing":
+            raise KeyboardInterrupt
+
+    with pytest.raises(ub.RefinementInterrupted) as caught:
+        PSA(callback=interrupt).fit(x)
+    assert caught.value.embedding.shape == (800, 2)
+
+
+def test_cells_are_judged():
+    x, _ = roll(6000)
+    model = PSA(partition=2000).fit(x)
+    assert model.verdict_.trusted
+    assert model.candidates_ == []
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 13, 40, 60])
+@BOTH
+def test_few_points_and_copies(method, n):
+    k = max(1, min(4, n - 1))
+    for x in (
+        np.random.default_rng(n).normal(size=(n, 3)),
+        np.ones((n, 3)),
+        np.arange(3.0 * n).reshape(n, 3) // 9,
+    ):
+        if n < 3:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = method(n_neighbors=k, candidates=True).fit(x)
+        assert np.isfinite(model.embedding_).all()
+        assert isinstance(model.verdict_.trusted, bool)
+
+
+# ------------------------------------------------------------------------------------- cleaned graphs
+
+
+def test_clean_is_what_pruning_finds():
+    x, _, inliers = with_outliers(1000, 0.05)
+    found = ub.clean(x, n_neighbors=12)
+    graph = ub.neighborhoods(x, 12)
+    assert len(found.neighborhoods.indices) == len(graph.indices) - found.n_dropped
+    assert found.n_doubtful >= found.n_dropped > 0
+    assert found.outliers[inliers].mean() < 0.01
+    assert (found.neighborhoods.component_labels[~found.outliers] == 0).all() or found.outliers.any()
+    moved = ub.clean(x, smoothing=12)
+    assert moved.smoothing == 12
+    assert np.linalg.norm(moved.points - x, axis=1).max() > 0
+    assert found.points is not None
+
+
+def test_pruning_keeps_one_piece_of_each_component():
+    x, _ = roll(600)
+    y = np.concatenate([x, x + 500])
+    graph = ub.neighborhoods(y, 10)
+    found = pruned(ub._core.Points(y), graph, 2, None)
+    for part in (slice(0, 600), slice(600, 1200)):
+        assert (~found.outliers[part]).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_components": 4}, "n_components = 4"),
+        ({"n_components": 0}, "n_components = 0"),
+        ({"n_neighbors": 500}, "500"),
+        ({"smoothing": -1}, "smoothing = -1"),
+    ],
+)
+def test_clean_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ub.clean(np.random.default_rng(0).normal(size=(100, 3)), **arguments)
+
+
+# ------------------------------------------------------------------------------------------ geodesics
+
+
+def stress(distances, y):
+    return ((distances - np.linalg.norm(y[:, None] - y[None], axis=2)) ** 2).sum()
+
+
+def test_majorization_lowers_the_stress():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 4))
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    start = points[:, :2] + 0.3 * rng.normal(size=(60, 2))
+    found = majorized(distances, start, Progress())
+    assert stress(distances, found) < stress(distances, start)
+    moved = rng.normal(scale=1e-3, size=found.shape)
+    assert stress(distances, found) <= stress(distances, found + moved) * 1.001
+    flat = points[:, :2]
+    own = np.linalg.norm(flat[:, None] - flat[None], axis=2)
+    assert stress(own, majorized(own, flat + 0.01 * rng.normal(size=flat.shape), Progress())) < 1e-2
