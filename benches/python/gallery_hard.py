@@ -34,12 +34,13 @@ class Picture:
 
 PICTURES = {
     "few": Picture("clean, 400 points"),
-    "noise": Picture("noise 0.6"),
+    "noise": Picture("noise 1.0"),
+    "tails": Picture("heavy tails"),
     "density": Picture("density u^4"),
     "outliers": Picture("outliers 5 %"),
-    "bridge": Picture("bridge of outliers"),
-    "batches": Picture("two batches"),
-    "geodesic": Picture("noise 1.0"),
+    "imputed": Picture("missing values imputed"),
+    "tube": Picture("open tube"),
+    "components": Picture("two rolls", (0, 1)),
 }
 
 
