@@ -4,7 +4,7 @@
     python benches/python/bench_hard.py --seeds tune           # seeds 0 to 2, for changing the code
     python benches/python/bench_hard.py --ablation             # PSA without one stage at a time
     python benches/python/bench_hard.py --limits               # data that no method can embed well
-    python benches/python/bench_hard.py --real FOLDER          # real sets, from .npz files
+    python benches/python/bench_hard.py --real FOLDER          # real sets, from .npz files; also with --ablation
     python benches/python/bench_hard.py --large                # 20,000 points with noise
     python benches/python/bench_hard.py --quick                # one seed, 300 points: does everything run?
 
@@ -137,7 +137,9 @@ def main():
     options = parsed()
     use_threads(options.threads)
     print(machine(options.threads, ("unbend", "numpy", "scipy", "scikit-learn")))
-    if options.ablation:
+    if options.ablation and options.real:
+        real_ablation(Path(options.real))
+    elif options.ablation:
         ablation(options)
     elif options.limits:
         limits(options)
@@ -267,22 +269,40 @@ def limits(options):
 
 
 def real(folder):
-    missing = []
+    sets = {name: read_real(folder, source) for name, source in REAL.items()}
     print("### Real sets: disparity to the truth, and R^2 of the truth from five neighbors\n")
     row("set", "n", "columns", "d", "R^2 of the data", *METHODS)
     row("---", *["--:"] * (4 + len(METHODS)))
     scores = []
-    for name, source in REAL.items():
-        data = read_real(folder, source)
-        if data is None:
-            missing.append(f"{name} ({source.file}.npz)")
-            continue
-        found = [real_score(method, name, data) for method in METHODS]
-        cells = [f"{score.disparity:.3f}, {score.r2:.2f}" for score in found]
-        x, truth = data
-        row(name, len(x), x.shape[1], truth.shape[1], f"{r_squared(truth, x):.2f}", *cells)
-        scores += found
-    real_summary(scores)
+    for name, data in sets.items():
+        if data is not None:
+            found = [real_score(method, name, data) for method in METHODS]
+            x, truth = data
+            cells = (f"{score.disparity:.3f}, {score.r2:.2f}" for score in found)
+            row(name, len(x), x.shape[1], truth.shape[1], f"{r_squared(truth, x):.2f}", *cells)
+            scores += found
+    if scores:
+        print()
+        real_head("method")
+        for method in METHODS:
+            real_row(method, [score for score in scores if score.method == method])
+    print_missing(sets)
+
+
+def real_ablation(folder):
+    sets = {name: read_real(folder, source) for name, source in REAL.items()}
+    print("### PSA without one stage at a time, real sets\n")
+    real_head("PSA")
+    for stage, changes in STAGES.items():
+        with replaced(changes):
+            scores = [real_score("PSA", name, data) for name, data in sets.items() if data is not None]
+        if scores:
+            real_row(stage, scores)
+    print_missing(sets)
+
+
+def print_missing(sets):
+    missing = [f"{name} ({REAL[name].file}.npz)" for name, data in sets.items() if data is None]
     if missing:
         print(f"\nNot measured, because these files are not in the folder: {', '.join(missing)}.")
 
@@ -293,24 +313,15 @@ def real_score(method, name, data):
     return Score(method, name, 0, disparity(truth, y), *rest, r2=r_squared(truth, y))
 
 
-def real_summary(scores):
-    if not scores:
-        return
-    print()
-    row("method", "mean disparity", "mean R^2", "distrusted", "seconds")
+def real_head(first):
+    row(first, "mean disparity", "mean R^2", "distrusted", "seconds")
     row("---", "--:", "--:", "--:", "--:")
-    for method in METHODS:
-        of_method = [score for score in scores if score.method == method]
-        means = np.mean([(score.disparity, score.r2) for score in of_method], axis=0)
-        n_distrusted = sum(score.distrusted for score in of_method)
-        seconds = sum(score.seconds for score in of_method)
-        row(
-            method,
-            f"{means[0]:.3f}",
-            f"{means[1]:.3f}",
-            f"{n_distrusted} of {len(of_method)}",
-            f"{seconds:.0f}",
-        )
+
+
+def real_row(name, scores):
+    means = np.mean([(score.disparity, score.r2) for score in scores], axis=0)
+    n_distrusted, seconds = sum(s.distrusted for s in scores), sum(s.seconds for s in scores)
+    row(name, f"{means[0]:.3f}", f"{means[1]:.3f}", f"{n_distrusted} of {len(scores)}", f"{seconds:.0f}")
 
 
 def large(n):
