@@ -19,6 +19,7 @@ pub use dimension::{spectra, spectra_of};
 pub use gram::Gram;
 pub use local::{LANES, Local};
 pub use net::{AVERAGED_TANGENTS, FULL_NET_NEIGHBORS, MAX_LISTED_NEIGHBORS, Mean, Net, tangent_scale};
+pub(crate) use plane::quantile;
 pub use procrustes::Alignment;
 pub(crate) use procrustes::{across, residual};
 pub use project::{projected, settled};

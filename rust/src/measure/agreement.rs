@@ -9,7 +9,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::charts::check_lengths;
+use crate::charts::{check_lengths, quantile};
 use crate::error::{Result, check_range};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
@@ -27,6 +27,9 @@ const ROOM: usize = 2;
 /// fit them, by one factor for all balls, in this range.
 const LEAST_SCALE: f64 = 0.8;
 const MOST_SCALE: f64 = 1.25;
+
+/// A ball whose squared distances sum up to less than this share of the usual is a point with its copies.
+const POINTLIKE: f64 = 1e-12;
 
 /// Which balls to compare.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +97,10 @@ pub fn agreement(
     )?;
     monitor.check()?;
     let scale = typical_scale(&sums[..n_random]);
-    let errors = sums.iter().map(|sums| sums.error(scale)).collect();
+    let mut sizes: Vec<f64> = sums.iter().map(|sums| sums.geodesic).collect();
+    let least = POINTLIKE * quantile(&mut sizes, 0.5);
+    let errors =
+        sums.iter().map(|sums| if sums.geodesic > least { sums.error(scale) } else { 0.0 }).collect();
     Ok(Agreement { centers, errors, n_random, scale })
 }
 
@@ -102,11 +108,7 @@ pub fn agreement(
 fn typical_scale(sums: &[Sums]) -> f64 {
     let shown = sums.iter().filter(|sums| sums.embedded > 0.0);
     let mut scales: Vec<f64> = shown.map(|sums| sums.product / sums.embedded).collect();
-    if scales.is_empty() {
-        return 1.0;
-    }
-    let middle = scales.len() / 2;
-    scales.select_nth_unstable_by(middle, f64::total_cmp).1.clamp(LEAST_SCALE, MOST_SCALE)
+    if scales.is_empty() { 1.0 } else { quantile(&mut scales, 0.5).clamp(LEAST_SCALE, MOST_SCALE) }
 }
 
 fn random_centers(graph: &Neighborhoods, params: &AgreementParams) -> Vec<u32> {
@@ -160,18 +162,17 @@ fn worst_centers(
     Ok(centers)
 }
 
-/// Sums over pairs in a ball, divided by that of the squared geodesic distances.
+/// Sums over pairs in a ball; the first two are divided by that of the squared geodesic distances.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     embedded: f64,
     product: f64,
-    any: bool,
+    geodesic: f64,
 }
 
 impl Sums {
     fn error(&self, scale: f64) -> f64 {
-        let error = scale * scale * self.embedded - 2.0 * scale * self.product + 1.0;
-        if self.any { error.max(0.0) } else { 0.0 }
+        (scale * scale * self.embedded - 2.0 * scale * self.product + 1.0).max(0.0)
     }
 }
 
@@ -212,7 +213,7 @@ impl Ball {
             }
         }
         if geodesic > 0.0 {
-            Sums { embedded: embedded / geodesic, product: product / geodesic, any: true }
+            Sums { embedded: embedded / geodesic, product: product / geodesic, geodesic }
         } else {
             Sums::default()
         }

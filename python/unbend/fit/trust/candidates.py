@@ -24,10 +24,10 @@ from ...core.random import stream
 from ...graph.carry import Carrier
 from ...graph.clean import CleanGraph, pruned, smoothed
 from ...graph.neighbors import search
-from ..problem import Array, Indices, Problem
+from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
 from ..run import flatten
-from .evidence import Evidence, evidence
+from .evidence import LEAST_COMPONENT, Evidence, evidence
 from .geodesics import embed_geodesics
 
 __all__ = ["TriedEmbedding", "GEODESIC", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
@@ -59,11 +59,12 @@ MAX_SMOOTHED_POINTS, SAMPLE_SIZE = 5_000, 2_500
 MAX_GEODESIC_POINTS = 2_000
 """Geodesic distances of all pairs are embedded up to this number of points; of more, those of a sample."""
 
-STEADY_ANGLE = 0.3
-"""Tangents are steady if the median sine of the angle between those of neighbors is below this."""
+STEADY_ANGLE, UNSTEADY_ANGLE = 0.3, 0.5
+"""Median sines of the angle between tangents of neighbors. Below the first, geodesic distances are not needed;
+above the second, smoothed points still show no surface, and are not embedded."""
 
 LEAST_SHARE = 0.8
-"""A candidate must embed at least this share of its points: the largest piece of each connected component."""
+"""A candidate must embed at least this share of the points of every connected component that matters."""
 
 LEAST_POINTS_PER_NEIGHBOR = 4
 """Fewer points for each neighbor are too few to try other graphs."""
@@ -212,7 +213,8 @@ class _Attempt:
         with self.progress.stage("smoothing", len(self.problem)):
             rows, points = self._moved(k)
         problem = self._searched(self.problem, points)
-        return self._embedded(problem, _pruned(problem, self.progress, k), rows)
+        graph = _pruned(problem, self.progress, k)
+        return None if graph.angle > UNSTEADY_ANGLE else self._embedded(problem, graph, rows)
 
     def geodesic(self) -> Trial | None:
         """Embed the geodesic distances on slightly smoothed points, unless tangents are steady."""
@@ -261,7 +263,7 @@ class _Attempt:
     def _embedded(self, problem: Problem, graph: CleanGraph, rows: Indices | None) -> Trial | None:
         """Embed the largest pieces of a cleaned graph, and carry all other points."""
         inside = np.flatnonzero(~graph.outliers).astype(np.uint32)
-        if len(inside) < LEAST_SHARE * len(problem):
+        if _least_share(problem.component_labels, graph.outliers) < LEAST_SHARE:
             return None
         part = replace(problem, neighborhoods=graph.neighborhoods).part(inside)
         found: Any = flatten(self.settings, part, self.progress)
@@ -281,3 +283,17 @@ class _Attempt:
         placed[rows] = embedding
         placed[rest], _ = carrier.carry(part.points, embedding, self.problem.points[rest])
         return placed
+
+
+def _least_share(labels: Indices, outliers: Flags) -> float:
+    """Return the least share of points of a component that are no outliers, over components that matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _least_share(np.array([0] * 50 + [1] * 50), np.arange(100) >= 90)
+    0.8
+    """
+    sizes = np.bincount(labels)
+    inside = np.bincount(labels[~outliers], minlength=len(sizes)) / sizes
+    return float(inside[sizes >= LEAST_COMPONENT * len(labels)].min(initial=1.0))
