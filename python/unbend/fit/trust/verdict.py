@@ -15,9 +15,12 @@ from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
 from ..problem import Indices, Problem
 from .candidates import GEODESIC, TRUSTED_SCORE, Trial
-from .evidence import TORN_ERROR
+from .evidence import BALL_SIZE, TORN_ERROR
 
 __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
+
+FEW_POINTS = 3 * BALL_SIZE
+"""Up to this number of points the evidence is weak: an embedding of a graph that is not clean is not trusted."""
 
 TORN = 2.5
 """An edge is torn if it is this many times longer in the embedding than in the data."""
@@ -46,9 +49,9 @@ class Reason:
     Attributes
     ----------
     name : str
-        "distances", "overlap" or "tangents".
+        "distances", "overlap", "tangents" or "points".
     value, limit : float
-        The number that was found, and the largest that is trusted.
+        The number that was found, and the largest that is trusted; of points, the least.
     text : str
         The reason in words.
     """
@@ -125,6 +128,11 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
     if seen.overlap > OVERLAPPING or (seen.score > TRUSTED_SCORE and not reasons):
         text = f"{seen.overlap:.1%} of the nearest points in the embedding are far apart in the data"
         reasons.append(Reason("overlap", seen.overlap, OVERLAPPING, text))
+    if len(problem) <= FEW_POINTS and trial.graph is not None and not reasons:
+        text = (
+            f"{len(problem)} points are too few to judge an embedding of a graph with short circuits or noise"
+        )
+        reasons.append(Reason("points", len(problem), FEW_POINTS, text))
     worst = np.flatnonzero(seen.errors > TORN_ERROR)
     points = seen.centers[worst[np.argsort(-seen.errors[worst], kind="stable")]]
     r_n, share = (m.r_n, 1.0) if trial.graph is None else _kept(problem, m)
