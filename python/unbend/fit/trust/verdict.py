@@ -15,7 +15,7 @@ from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
 from ..problem import Indices, Problem
 from .candidates import GEODESIC, TRUSTED_SCORE, Trial
-from .evidence import BALL_SIZE, TORN_ERROR
+from .evidence import BALL_SIZE, LEAST_COMPONENT, TORN_ERROR
 
 __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
 
@@ -49,9 +49,10 @@ class Reason:
     Attributes
     ----------
     name : str
-        "distances", "overlap", "tangents" or "points".
+        "distances", "overlap", "tangents", "points" or "components".
     value, limit : float
-        The number that was found, and the largest that is trusted; of points, the least.
+        The number that was found, and the largest that is trusted; of points, the least. The value of
+        "components" is the share of points outside the largest.
     text : str
         The reason in words.
     """
@@ -133,6 +134,10 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
             f"{len(problem)} points are too few to judge an embedding of a graph with short circuits or noise"
         )
         reasons.append(Reason("points", len(problem), FEW_POINTS, text))
+    apart = 1.0 - float(np.bincount(problem.component_labels).max()) / len(problem)
+    if apart > LEAST_COMPONENT:
+        text = "connected components are set side by side, and their positions relative to each other mean nothing"
+        reasons.append(Reason("components", apart, LEAST_COMPONENT, text))
     worst = np.flatnonzero(seen.errors > TORN_ERROR)
     points = seen.centers[worst[np.argsort(-seen.errors[worst], kind="stable")]]
     r_n, share = (m.r_n, 1.0) if trial.graph is None else _kept(problem, m)
