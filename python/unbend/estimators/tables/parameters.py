@@ -96,8 +96,9 @@ PARAMETERS = table(
         candidates
             "auto" tries other embeddings if the first disagrees with the data beyond single neighborhoods:
             of the graph without short circuits, of the points with less noise, and of geodesic distances.
-            `candidates_` lists what was tried. True always tries them; False never does, which saves time
-            on noisy data and leaves the judgement to `verdict_`.
+            With refine=None, for a preview, it does not. `candidates_` lists what was tried. True always
+            tries them; False never does, which saves time on noisy data and leaves the judgement to
+            `verdict_`.
         partition
             Number of points per cell. The cells are embedded one after the other, which needs far less
             memory; see :func:`unbend.partition.embed`, which also reads files larger than memory. "auto"

@@ -124,7 +124,8 @@ def best_candidate(
     """Return the embedding to keep, with all candidates noted in it, and its evidence."""
     trials = [Trial("graph as it is", first, evidence_of(problem, first, progress))]
     wanted = settings.candidates
-    needed = wanted is True or (wanted == "auto" and trials[0].rank > GOOD_SCORE)
+    is_preview = settings.refine is None
+    needed = wanted is True or (wanted == "auto" and not is_preview and trials[0].rank > GOOD_SCORE)
     if needed and not progress.stop_asked:
         with suppress(_core.Stopped):  # The callback ends the search, not the fit.
             trials.extend(_tried(settings, problem, trials[0], progress))

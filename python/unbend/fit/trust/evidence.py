@@ -80,7 +80,7 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
             progress.progress,
         )
         examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
-        shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads, progress.progress)
+        shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads)
     torn = float((errors[n_random:] > TORN_ERROR).mean()) if n_random < len(errors) else 0.0
     labels = problem.component_labels
     disagreement = _worst_mean(errors[:n_random], labels[centers[:n_random]], labels)
