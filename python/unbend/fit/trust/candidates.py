@@ -82,7 +82,8 @@ class TriedEmbedding:
         Squared error of distances within balls, as a share of squared geodesic distances; and share of the
         nearest embedded points that are far apart on the graph.
     score : float
-        Their sum. The least wins, but each step of processing adds 0.001 when candidates are compared.
+        Their sum, and a tenth of the share of the worst places that are torn. The least wins, but each step of
+        processing adds 0.001, and a cut 0.02, when candidates are compared.
     n_outliers : int
         Number of points that were left out and placed by the others.
     chosen : bool

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from ... import _core
 from ...core.progress import Progress
 from ..problem import Array, Problem
-from ..spectral.isomap import IsomapSettings
+from ..spectral.scaling import scale
 
 __all__ = ["embed_geodesics"]
 
@@ -22,16 +22,22 @@ MAX_STEPS, SMALLEST_GAIN = 60, 1e-4
 
 def embed_geodesics(problem: Problem, progress: Progress) -> Array:
     """Return the embedding of least stress that majorization finds from classical scaling, by component."""
-    embedding = IsomapSettings().embed(problem, progress).embedding
-    graph, threads = problem.neighborhoods.core, problem.threads
-    paths = _core.Paths(problem.core.points, graph, None, threads)
+    d = problem.n_components
+    paths = _core.Paths(problem.core.points, problem.neighborhoods.core, None, problem.threads)
+    embedding = np.zeros((len(problem), d))
     with progress.stage("geodesics", len(problem)):
         for points in problem.components:
-            if len(points) > problem.n_components + 1:
-                distances = paths.distances_from(points, progress=progress.progress)
-                own = distances.reshape(len(points), -1)[:, points].astype(np.float64) * paths.unit()
-                embedding[points] = majorized((own + own.T) / 2, embedding[points], progress)
+            if len(points) > 1:
+                rows = paths.distances_from(points, progress=progress.progress).reshape(len(points), -1)
+                distances = rows[:, points].astype(np.float64) * paths.unit()
+                distances = (distances + distances.T) / 2  # The two directions are rounded differently.
+                embedding[points] = majorized(distances, _scaled(distances**2, d), progress)
     return embedding
+
+
+def _scaled(squares: Array, d: int) -> Array:
+    """Return coordinates by classical scaling of squared distances."""
+    return scale(squares.dot, lambda: squares, len(squares), d).coordinates
 
 
 def majorized(distances: Array, embedding: Array, progress: Progress) -> Array:

@@ -13,6 +13,7 @@ from ...graph.neighbors import Neighborhoods
 from ...metrics import Faithfulness
 from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
+from ..cut import TORN_WHEN_LAID
 from ..problem import Indices, Problem
 from .candidates import GEODESIC, TRUSTED_SCORE, Trial
 from .evidence import BALL_SIZE, LEAST_COMPONENT, TORN_ERROR
@@ -21,9 +22,6 @@ __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
 
 FEW_POINTS = 3 * BALL_SIZE
 """Up to this number of points the evidence is weak: an embedding of a graph that is not clean is not trusted."""
-
-TORN = 2.5
-"""An edge is torn if it is this many times longer in the embedding than in the data."""
 
 
 class UntrustedWarning(UserWarning):
@@ -49,7 +47,7 @@ class Reason:
     Attributes
     ----------
     name : str
-        "distances", "overlap", "tangents", "points" or "components".
+        "distances", "overlap", "score" (their sum), "tangents", "points" or "components".
     value, limit : float
         The number that was found, and the largest that is trusted; of points, the least. The value of
         "components" is the share of points outside the largest.
@@ -126,9 +124,15 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
         share = math.sqrt(seen.disagreement)
         text = f"distances within a hundred points differ from shortest paths by {share:.0%}"
         reasons.append(Reason("distances", seen.disagreement, TRUSTED_SCORE, text))
-    if seen.overlap > OVERLAPPING or (seen.score > TRUSTED_SCORE and not reasons):
+    if seen.overlap > OVERLAPPING:
         text = f"{seen.overlap:.1%} of the nearest points in the embedding are far apart in the data"
         reasons.append(Reason("overlap", seen.overlap, OVERLAPPING, text))
+    if seen.score > TRUSTED_SCORE and not reasons:
+        text = (
+            f"its errors add up to {seen.score:.3f}: {seen.disagreement:.3f} in distances within a hundred "
+            f"points, {seen.overlap:.1%} overlap, and {seen.torn:.0%} of the worst places are torn"
+        )
+        reasons.append(Reason("score", seen.score, TRUSTED_SCORE, text))
     if len(problem) <= FEW_POINTS and trial.graph is not None and not reasons:
         text = (
             f"{len(problem)} points are too few to judge an embedding of a graph with short circuits or noise"
@@ -148,7 +152,7 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
 def _kept(problem: Problem, m: Faithfulness) -> tuple[float, float]:
     """Return R_N on the edges that the embedding does not tear, and their share."""
     y, graph = m.embedding, problem.neighborhoods
-    torn = problem.core.torn(y, TORN, 1, 0.0)
+    torn = problem.core.torn(y, TORN_WHEN_LAID, 1, 0.0)
     if not torn.any():
         return m.r_n, 1.0
     sheet = Neighborhoods.from_core(graph.core.without(torn))
