@@ -31,7 +31,8 @@ from ..fit.procrustes import ProcrustesSettings
 from ..fit.run import Settings, run
 from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
-from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods, search
+from ..graph.copies import search_distinct
+from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 from .base import Estimator, Placed
 
 __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
@@ -115,7 +116,7 @@ class GraphEstimator(Estimator):
     def _search(self, points: _core.Points, k: int, progress: Progress) -> Neighborhoods:
         method, recall = self.neighbors_method, self.neighbors_recall
         with progress.stage("neighbors", len(points)):
-            return search(points, k, method, recall, 0, self.n_jobs, progress=progress.progress)
+            return search_distinct(points, k, method, recall, self.n_jobs, progress.progress)
 
     def _place(self, x: Matrix) -> Placed:
         return self._carried(x, self.X_fit_, self.embedding_)

@@ -15,7 +15,8 @@ from .. import _core
 from ..core.arrays import Matrix, as_count, as_points, thread_count
 from ..core.parameters import documented
 from ..core.shared_parameters import FUNCTIONS
-from .neighbors import DEFAULT_NEIGHBORS, Neighborhoods, search
+from .copies import search_distinct
+from .neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 
 __all__ = ["CleanGraph", "clean", "pruned", "smoothed"]
 
@@ -105,7 +106,7 @@ def clean(
     k = DEFAULT_NEIGHBORS if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     if as_count(smoothing, "smoothing", 0):
         points = smoothed(points, smoothing, d, n_jobs)
-    return pruned(points, search(points, k, "auto", 1.0, 0, n_jobs), d, n_jobs, smoothing=smoothing)
+    return pruned(points, search_distinct(points, k, "auto", 1.0, n_jobs), d, n_jobs, smoothing=smoothing)
 
 
 def pruned(
@@ -133,7 +134,8 @@ def pruned(
 
 def smoothed(points: _core.Points, k: int, d: int, n_jobs: int | None, progress: Any = None) -> _core.Points:
     """Return the points, each moved to the mean of its projections on the planes of `k` neighbors."""
-    graph = pruned(points, search(points, k, "auto", 1.0, 0, n_jobs), d, n_jobs, progress).neighborhoods
+    found = search_distinct(points, k, "auto", 1.0, n_jobs)
+    graph = pruned(points, found, d, n_jobs, progress).neighborhoods
     moved = _core.projected(points, graph.core, d, thread_count(n_jobs), progress)
     return _core.Points(moved.reshape(points.array.shape))
 

@@ -257,6 +257,10 @@ impl Region {
                 }
             }
         }
+        for own in &mut edges {
+            own.sort_unstable_by_key(|&(to, _)| to);
+            own.dedup_by_key(|&mut (to, _)| to); // Two points that list each other gave two equal edges.
+        }
         Region { members, edges }
     }
 

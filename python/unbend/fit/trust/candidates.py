@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from ...core.progress import Progress
 from ...core.random import stream
 from ...graph.carry import Carrier
 from ...graph.clean import CleanGraph, pruned, smoothed
-from ...graph.neighbors import search
+from ...graph.copies import search_distinct
 from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
 from ..run import flatten
@@ -123,13 +123,14 @@ def best_candidate(
     settings: ProcrustesSettings, problem: Problem, first: Found, progress: Progress
 ) -> tuple[Found, Trial]:
     """Return the embedding to keep, with all candidates noted in it, and its evidence."""
-    trials = [Trial("graph as it is", first, evidence_of(problem, first, progress))]
+    cleaned = cache(partial(_pruned, problem, progress))
+    trials = [Trial("graph as it is", first, evidence_of(problem, first, progress, cleaned))]
     wanted = settings.candidates
     is_preview = settings.refine is None
     needed = wanted is True or (wanted == "auto" and not is_preview and trials[0].rank > GOOD_SCORE)
     if needed and not progress.stop_asked:
         with suppress(_core.Stopped):  # The callback ends the search, not the fit.
-            trials.extend(_tried(settings, problem, trials[0], progress))
+            trials.extend(_tried(settings, problem, trials[0], progress, cleaned))
     scores = [trial.rank + STEP_PENALTY * step for step, trial in enumerate(trials)]
     chosen = trials[int(np.argmin(scores))]
     summaries = [trial.summary(trial is chosen) for trial in trials]
@@ -149,17 +150,23 @@ def on_sheet(problem: Problem, found: ProcrustesEmbedding) -> Problem:
     return replace(problem, neighborhoods=sheet)
 
 
-def evidence_of(problem: Problem, found: ProcrustesEmbedding, progress: Progress) -> Evidence:
+def evidence_of(
+    problem: Problem,
+    found: ProcrustesEmbedding,
+    progress: Progress,
+    cleaned: Callable[[], CleanGraph] | None = None,
+) -> Evidence:
     """Return the worse evidence of two graphs: the embedding's own, and that without short circuits.
 
-    An embedding that follows short circuits agrees with the graph that holds them.
+    An embedding that follows short circuits agrees with the graph that holds them. `cleaned` returns the graph of
+    the problem without short circuits; without it, that is made here.
     """
     sheet = on_sheet(problem, found)
     with progress.stage("evidence", len(problem)):
         seen = evidence(sheet, found.embedding, progress)
         if len(problem) > MAX_PRUNED_POINTS:
             return seen
-        graph = _pruned(sheet, progress)
+        graph = cleaned() if cleaned is not None and sheet is problem else _pruned(sheet, progress)
         if graph.n_dropped == 0:
             return seen
         clean = replace(sheet, neighborhoods=graph.neighborhoods)
@@ -173,13 +180,17 @@ def _pruned(problem: Problem, progress: Progress, smoothing: int = 0) -> CleanGr
 
 
 def _tried(
-    settings: ProcrustesSettings, problem: Problem, given: Trial, progress: Progress
+    settings: ProcrustesSettings,
+    problem: Problem,
+    given: Trial,
+    progress: Progress,
+    cleaned: Callable[[], CleanGraph],
 ) -> Iterator[Trial]:
     """Try cleaned graphs, and geodesic distances if none of them can be trusted."""
     k, n = problem.neighborhoods.typical_size, len(problem)
     if n < LEAST_POINTS_PER_NEIGHBOR * (k + 1):
         return
-    attempt = _Attempt(replace(settings, cut=False), problem, given.found, progress)
+    attempt = _Attempt(replace(settings, cut=False), problem, given.found, progress, cleaned)
     least = given.evidence.score
     makers: list[tuple[str, Callable[[], Trial | None]]] = [("without short circuits", attempt.pruned)]
     makers += [(f"smoothed by {t * k} neighbors", partial(attempt.smoothed, t * k)) for t in SMOOTHINGS]
@@ -204,10 +215,11 @@ class _Attempt:
     problem: Problem
     first: ProcrustesEmbedding
     progress: Progress
+    cleaned: Callable[[], CleanGraph]
 
     def pruned(self) -> Trial | None:
         """Embed the graph without its short circuits, if there are any."""
-        graph = _pruned(self.problem, self.progress)
+        graph = self.cleaned()
         return None if graph.n_dropped == 0 else self._embedded(self.problem, graph, None)
 
     def smoothed(self, k: int) -> Trial | None:
@@ -224,7 +236,7 @@ class _Attempt:
         if len(problem) > MAX_GEODESIC_POINTS:
             rows = self._sample(MAX_GEODESIC_POINTS)
             problem = self._searched(problem, _core.Points(problem.points[rows]))
-        clean = _pruned(problem, self.progress)
+        clean = self.cleaned() if rows is None else _pruned(problem, self.progress)
         if clean.angle < STEADY_ANGLE:
             return None
         moved = _core.projected(
@@ -242,7 +254,7 @@ class _Attempt:
         """Return the problem of other points, with as many neighbors as before."""
         k = min(problem.neighborhoods.typical_size, len(points) - 1)
         with self.progress.stage("neighbors", len(points)):
-            graph = search(points, k, "auto", 1.0, 0, problem.n_jobs, self.progress.progress)
+            graph = search_distinct(points, k, "auto", 1.0, problem.n_jobs, self.progress.progress)
         return replace(problem, checked=points, neighborhoods=graph)
 
     def _moved(self, k: int) -> tuple[Indices | None, _core.Points]:
