@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,9 +20,10 @@ from ..metrics.sampling import pair
 from ..metrics.table import PARAMETERS
 from .assembly import solve
 from .problem import Array, Objective, Problem
+from .trust.guard import Guard
 
 Method = Literal["global", "pointwise"]
-Status = Literal["converged", "max_iter", "max_time", "stopped"]
+Status = Literal["converged", "guarded", "max_iter", "max_time", "stopped"]
 
 # Steps of conjugate gradients for the first frames, and the factor for each later set: the residual consists
 # of ever longer waves.
@@ -33,6 +34,9 @@ MAX_JACOBI_STEPS, MULTIGRID_STEPS = 25, 10
 
 # The lower bound of R_N is used for data of at most this many columns, where it costs a fraction of a step.
 MAX_BOUND_COLUMNS = 16
+
+# A step that does harm is shortened to these shares of its length before it is refused.
+STEP_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 
 _TABLE = table(
     *entries(
@@ -45,6 +49,10 @@ _TABLE = table(
             The measure to minimize: in "R" each neighborhood counts by its size, in "R_N" all count equally.
         rescale
             If True, multiply Y by the best single factor first, for tools that normalize their output.
+        guard
+            If True, shorten or refuse steps that make trustworthiness, overlap, or distances within some
+            hundred points worse than they are in Y. Set it to False for the algorithm of the paper, which
+            lowers its objective at any price.
         max_iter
             Maximum number of steps.
         tol
@@ -59,6 +67,7 @@ _TABLE = table(
         method=choice("global", "pointwise"),
         objective=choice("R", "R_N"),
         rescale=boolean,
+        guard=boolean,
         max_iter=count(0),
         tol=number(lambda v: v >= 0, "at least 0"),
         max_time=optional(number(lambda v: v > 0, "above 0")),
@@ -77,12 +86,15 @@ class Refinement:
         The refined embedding. Its objective is at most that of the start.
     history : list of float
         The objective before the first step and after each; it never rises.
-    status : {"converged", "max_iter", "max_time", "stopped"}
-        Why it ended: the last step gained too little, steps or time ran out, or the callback stopped it.
+    status : {"converged", "guarded", "max_iter", "max_time", "stopped"}
+        Why it ended: the last step gained too little, or would have done harm, steps or time ran out, or the
+        callback stopped it.
     n_iter : int
         Number of steps.
     objective : {"R", "R_N"}
         The measure that was minimized.
+    refused : str
+        The harm that the whole of a step would have done, in words; empty if every step was taken whole.
 
     Examples
     --------
@@ -98,6 +110,7 @@ class Refinement:
     status: Status
     n_iter: int
     objective: Objective
+    refused: str = ""
 
 
 class RefinementInterrupted(KeyboardInterrupt):
@@ -137,6 +150,7 @@ def refine(
     method: Method = "global",
     objective: Objective = "R_N",
     rescale: bool = False,
+    guard: bool = True,
     max_iter: int = 60,
     tol: float = 1e-3,
     max_time: float | None = None,
@@ -149,6 +163,10 @@ def refine(
     It alternates between the best rotation of each neighborhood and the embedding that fits all of them, with
     momentum. No step makes the embedding less faithful. Folds and tears stay, because the result lies in the
     same basin as the start.
+
+    R_N looks at neighborhoods only. Of wide data it falls fastest when distant parts are pushed over each other,
+    so each step is compared with Y: see `guard`. A step that does harm is shortened; if that does not help, the
+    refinement ends with the status "guarded".
 
     Raises
     ------
@@ -168,7 +186,7 @@ def refine(
     """
     x, y = pair(X, Y)
     limits = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "callback": callback}
-    for name, value in {"method": method, "objective": objective, **limits}.items():
+    for name, value in {"method": method, "objective": objective, "guard": guard, **limits}.items():
         _TABLE[""][name].check(value)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     problem = Problem(_core.Points(x), graph, y.shape[1], objective, n_jobs)
@@ -176,7 +194,8 @@ def refine(
     if rescale:
         start *= faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs).scale
     steps = Steps(method, int(max_iter), tol, max_time)
-    return refined(problem.core, start, steps, Progress(verbose, callback), objective)
+    watched = Guard(problem, start.copy()) if guard else None
+    return refined(problem.core, start, steps, Progress(verbose, callback), objective, guard=watched)
 
 
 @dataclass(frozen=True)
@@ -196,6 +215,7 @@ def refined(
     progress: Progress,
     objective: Objective,
     known: tuple[float, float] | None = None,
+    guard: Guard | None = None,
 ) -> Refinement:
     """Refine an embedding of a problem; `known` are R_N of the start and its lower bound, if measured."""
     with progress.stage("refine"):
@@ -204,7 +224,7 @@ def refined(
             value, bound = known or (math.inf, problem.lower_bound())
             if steps.max_iter and value - bound < steps.tol * value:
                 return Refinement(start, [value], "converged", 0, objective)  # there is nothing to gain
-        return _Run(problem, start.shape, start.ravel(), steps, bound, progress, objective).run()
+        return _Run(problem, start.shape, start.ravel(), steps, bound, progress, objective, guard).run()
 
 
 @dataclass
@@ -218,9 +238,12 @@ class _Run:
     bound: float
     progress: Progress
     objective: Objective
+    guard: Guard | None = None
     history: list[float] = field(default_factory=list)
+    refused: str = ""
 
     def run(self) -> Refinement:
+        self.examined = self.best
         self.deadline = time.perf_counter() + (self.limits.max_time or math.inf)
         try:
             status = self._steps()
@@ -229,7 +252,8 @@ class _Run:
         except KeyboardInterrupt as interrupt:
             raise RefinementInterrupted(self.best.reshape(self.shape), self.history) from interrupt
         embedding = self.best.reshape(self.shape)
-        return Refinement(embedding, self.history, status, len(self.history) - 1, self.objective)
+        n_iter = len(self.history) - 1
+        return Refinement(embedding, self.history, status, n_iter, self.objective, self.refused)
 
     def _steps(self) -> Status:
         """Take steps with Nesterov's momentum (1983), which restarts where it gains too little."""
@@ -251,12 +275,54 @@ class _Run:
                     ahead, right_hand_side, reached = moved, plain, without
             if not reached < value:
                 return "converged"
+            share = self._share(ahead, value, reached)
+            if share < 1 and (rescaled := self._rescaled(value)):
+                self.best, right_hand_side, value = rescaled
+                before, run = self.best, 0
+                self.history.append(value)
+                continue
+            if share < 1:
+                ahead = self.best + share * (ahead - self.best)
+                right_hand_side, reached = self._frames(ahead)
+                if not value - reached > tol * value:
+                    return "guarded"
+                moved, run = ahead, -1  # Momentum begins again.
             self.best, before, run = ahead, moved, run + 1
             self.history.append(reached)
             if value - reached <= tol * value:
                 return "converged"
             value = reached
         return "max_iter"
+
+    def _share(self, ahead: Array, value: float, reached: float) -> float:
+        """Return how much of a step may be taken: 0 if even a short one does harm."""
+        if self.guard is None or self.guard.is_negligible(ahead - self.examined):
+            return 1.0
+        for share in STEP_SHARES:
+            self._ask()
+            objection = self.guard.objection(self.best + share * (ahead - self.best))
+            if objection is None:
+                self.examined = self.best + share * (ahead - self.best)
+                return share
+            if share == 1.0 and not self.refused:
+                measure = self.objective
+                self.refused = (
+                    f"lowering {measure} from {value:.3g} to {reached:.3g} would change {objection}"
+                )
+        return 0.0
+
+    def _rescaled(self, value: float) -> tuple[Array, Array, float] | None:
+        """Return the best embedding in its best unit with its frames, if that lowers the objective.
+
+        Another unit does no harm, and the step from there is shorter.
+        """
+        assert self.guard is not None
+        scale = self.guard.problem.faithfulness(self.best.reshape(self.shape)).scale
+        right_hand_side, reached = self._frames(self.best * scale)
+        if not value - reached > self.limits.tol * value:
+            return None
+        self.guard, self.examined = replace(self.guard, start=self.guard.start * scale), self.best * scale
+        return self.best * scale, right_hand_side, reached
 
     def _moved(self, right_hand_side: Array, step: int) -> Array:
         """Return the next embedding, from the right-hand side of eq. 11 for the frames of the best one."""

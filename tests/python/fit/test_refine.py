@@ -350,3 +350,37 @@ def test_errors(change, message):
     arguments = {"X": X, "Y": SHAKEN, "neighborhoods": NB} | change
     with pytest.raises(ValueError, match=message):
         refine(**arguments)
+
+
+# ---------------------------------------------------------------------------- the guard
+
+
+def clusters(n=480, seed=0):
+    """Clusters of eight dimensions, set side by side in the plane as tools for clusters do."""
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) % 6
+    x = rng.normal(size=(n, 8)) + 12 * np.eye(8)[label]
+    inside = (x - 12 * np.eye(8)[label])[:, 6:]
+    return x, 0.3 * inside + 4 * np.column_stack([np.cos(label), np.sin(label)])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unit", [0.2, 0.5, 1.0])
+def test_the_guard_keeps_what_lies_near(method, unit):
+    x, y = clusters()
+    y = unit * y
+    free, found = (ub.refine(x, y, 10, method=method, guard=guard) for guard in (False, True))
+    start, ruined, kept = (ub.metrics.trustworthiness(x, z, 10) for z in (y, free.embedding, found.embedding))
+    assert ruined < start - 0.05
+    assert kept >= start - 0.005
+    assert ub.metrics.overlap(x, found.embedding, 10) <= ub.metrics.overlap(x, y, 10) + 0.005
+    assert found.history[-1] < found.history[0]
+    assert found.status == "guarded"
+    assert "trustworthiness from" in found.refused
+    assert free.refused == ""
+
+
+def test_the_guard_changes_nothing_where_no_harm_is_done():
+    free, found = (refine(X, SHAKEN, neighborhoods=NB, guard=guard) for guard in (False, True))
+    assert np.array_equal(free.embedding, found.embedding)
+    assert (found.status, found.refused) == (free.status, "")
