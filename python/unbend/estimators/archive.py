@@ -143,7 +143,7 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 def _library_version() -> str:
     from .. import __version__
 
-    return __version__
+    return str(__version__)
 
 
 # Taking apart --------------------------------------------------------------------------------------------
