@@ -1,5 +1,6 @@
 """Measures of how faithful an embedding is: of neighborhoods, of ranks and of distances."""
 
+from .agreement import disagreement
 from .distances import (
     Geodesic,
     Shepard,
@@ -30,7 +31,7 @@ from .ranks import (
 # fmt: off
 __all__ = [
     "Faithfulness", "Geodesic", "Ranks", "Shepard", "agreement_rate", "asim", "continuity",
-    "coranking_matrix", "faithfulness", "geodesic", "geodesic_stretch", "lcmc", "lower_bound", "mrre",
-    "nieqa_global", "nieqa_local", "nieqa_truth", "overlap", "procrustes", "q_nx", "r_nx", "rand_index",
+    "coranking_matrix", "disagreement", "faithfulness", "geodesic", "geodesic_stretch", "lcmc",
+    "lower_bound", "mrre", "nieqa_global", "nieqa_local", "nieqa_truth", "overlap", "procrustes", "q_nx", "r_nx", "rand_index",
     "ranks", "residual_variance", "shepard", "spearman", "stress", "trustworthiness",
 ]

@@ -24,10 +24,11 @@ from ...core.random import stream
 from ...graph.carry import Carrier
 from ...graph.clean import CleanGraph, pruned, smoothed
 from ...graph.copies import search_distinct
+from ...metrics.agreement import LEAST_COMPONENT, MAX_PRUNED_POINTS
 from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
 from ..run import flatten
-from .evidence import LEAST_COMPONENT, Evidence, evidence
+from .evidence import Evidence, evidence
 from .geodesics import embed_geodesics
 
 __all__ = ["TriedEmbedding", "GEODESIC", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
@@ -42,9 +43,6 @@ TRUSTED_SCORE = 0.05
 
 STEP_PENALTY = 0.001
 """Added to the score of a candidate for each step of its processing, when candidates are compared."""
-
-MAX_PRUNED_POINTS = 20_000
-"""The first embedding is compared with a graph without short circuits up to this number of points."""
 
 CUT_PENALTY = 0.02
 """Added to the score of an embedding with a cut: one that lies flat without is better. A cut may part what short

@@ -8,20 +8,14 @@ import numpy as np
 
 from ... import _core
 from ...core.progress import Progress
+from ...metrics.agreement import measured_agreement, worst_mean
 from ...metrics.overlap import OVERLAP_STEPS
 from ..problem import Array, Indices, Problem
 
 __all__ = ["Evidence", "evidence"]
 
-N_BALLS, N_WORST, BALL_SIZE, N_SOURCES = 48, 16, 100, 12
-"""Balls around random points and around the worst, the points of a ball, and those of them that are compared with
-all others."""
-
-LEAST_COMPONENT = 0.05
-"""A connected component with a smaller share of the points does not decide about the whole."""
-
-TORN_ERROR, TORN_WEIGHT = 0.3, 0.1
-"""A ball with a larger error is torn; the share of torn balls among the worst counts with this weight."""
+TORN_WEIGHT = 0.1
+"""Weight of the share of torn balls among the worst in the score."""
 
 N_OVERLAP_CENTERS = 2_000
 """Points whose nearest embedded points are examined."""
@@ -67,38 +61,11 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
         flat = _core.lay_out(embedding, problem.component_labels)
         embedding = flat.reshape(embedding.shape)
     with progress.stage("evidence"):
-        centers, errors, n_random, scale = _core.agreement(
-            problem.checked,
-            embedding,
-            graph,
-            N_BALLS,
-            N_WORST,
-            BALL_SIZE,
-            N_SOURCES,
-            0,
-            problem.threads,
-            progress.progress,
+        near = measured_agreement(
+            problem.checked, embedding, problem.neighborhoods, problem.n_jobs, progress.progress
         )
         examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
         shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads)
-    torn = float((errors[n_random:] > TORN_ERROR).mean()) if n_random < len(errors) else 0.0
     labels = problem.component_labels
-    disagreement = _worst_mean(errors[:n_random], labels[centers[:n_random]], labels)
-    return Evidence(disagreement, _worst_mean(shares, labels[examined], labels), scale, torn, centers, errors)
-
-
-def _worst_mean(values: Array, own: Indices, labels: Indices) -> float:
-    """Return the largest mean over components that matter; `own` is the component of each value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> own = np.array([0, 0, 1, 2])
-    >>> _worst_mean(np.array([0.0, 0.2, 0.3, 0.9]), own, np.repeat([0, 1, 2], [60, 39, 1]))
-    0.3
-    """
-    if not labels.any():
-        return float(values.mean())
-    shares = np.bincount(labels) / len(labels)
-    means = [float(values[own == c].mean()) for c in np.unique(own) if shares[c] >= LEAST_COMPONENT]
-    return max(means, default=float(values.mean()))
+    overlap = worst_mean(shares, labels[examined], labels)
+    return Evidence(near.disagreement, overlap, near.scale, near.torn, near.centers, near.errors)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.progress import Progress
 from ...core.random import stream
-from ...graph.clean import pruned
+from ...metrics.agreement import clean_of
 from ...metrics.ranks import measured_ranks
 from ..problem import Array, Indices, Problem
 from .evidence import Evidence, evidence
@@ -33,9 +33,6 @@ where they were in the last embedding that was examined."""
 
 N_CENTERS = 500
 """Trustworthiness is that of at most this many points, a random sample."""
-
-MAX_PRUNED_POINTS = 20_000
-"""Shortest paths are those of the graph without short circuits up to this number of points."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,8 @@ class Guard:
     @cached_property
     def _clean(self) -> Problem:
         problem = self.problem
-        if len(problem) > MAX_PRUNED_POINTS:
-            return problem
-        graph = pruned(problem.checked, problem.neighborhoods, problem.n_components, problem.n_jobs)
-        return replace(problem, neighborhoods=graph.neighborhoods) if graph.n_dropped else problem
+        clean = clean_of(problem.checked, problem.neighborhoods, problem.n_components, problem.n_jobs)
+        return problem if clean is None else replace(problem, neighborhoods=clean)
 
     @cached_property
     def _centers(self) -> Indices | None:

@@ -11,12 +11,12 @@ import numpy as np
 from ...core.jsonable import finite
 from ...graph.neighbors import Neighborhoods
 from ...metrics import Faithfulness
+from ...metrics.agreement import BALL_SIZE, LEAST_COMPONENT, TORN_ERROR
 from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
 from ..cut import TORN_WHEN_LAID
 from ..problem import Indices, Problem
 from .candidates import GEODESIC, TRUSTED_SCORE, Trial
-from .evidence import BALL_SIZE, LEAST_COMPONENT, TORN_ERROR
 
 __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
 
