@@ -1,5 +1,6 @@
 """Measures of how faithful an embedding is: of neighborhoods, of ranks and of distances."""
 
+from .distances import MEASURES as DISTANCES
 from .distances import (
     Geodesic,
     Shepard,
@@ -10,9 +11,12 @@ from .distances import (
     spearman,
     stress,
 )
+from .faithful import MEASURES as PROCRUSTES
 from .faithful import Faithfulness, faithfulness, lower_bound, procrustes
+from .nieqa import MEASURES as NIEQA
 from .nieqa import asim, nieqa_global, nieqa_local, nieqa_truth
 from .overlap import overlap
+from .ranks import MEASURES as RANKS
 from .ranks import (
     Ranks,
     agreement_rate,
@@ -26,6 +30,11 @@ from .ranks import (
     ranks,
     trustworthiness,
 )
+
+MEASURES = {**PROCRUSTES, **NIEQA, **RANKS, **DISTANCES}
+"""All measures by name, in the order in which they are printed."""
+
+FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))
 
 # fmt: off
 __all__ = [
