@@ -209,7 +209,7 @@ def approximations(name, x, target, others, options):
     seconds = interleaved(works, options.repeats)
     nb = found["unbend"]
     reached = recall_of(x, nb.indices.reshape(len(x), K), asked, truth)
-    label = f"recall = {target}, told {nb.recall_:.4f}"
+    label = f"recall = {target}, reported {nb.recall_:.4f}"
     row(name, *x.shape, "unbend", f"{seconds['unbend'].min():.3f}", "1", "", f"{reached:.4f}", label)
     for other in works:
         if other == "unbend":

@@ -20,12 +20,15 @@ from .report import Report, report
 
 if TYPE_CHECKING:
     from .estimators.greedy import GreedyProcrustes
-    from .estimators.isomap import Isomap
     from .estimators.linear.pca import PCA
     from .estimators.linear.projection import DistortionWarning, RandomProjection
     from .estimators.linear.scaling import ClassicalScaling, NotEuclideanWarning
     from .estimators.models import load
-    from .estimators.normalized import (
+    from .estimators.on_graph import DisconnectedWarning
+    from .estimators.pipeline import WithNeighbors
+    from .estimators.procrustes import ProcrustesAlignment
+    from .estimators.spectral.isomap import Isomap
+    from .estimators.spectral.normalized import (
         LTSA,
         DiffusionMaps,
         HessianLLE,
@@ -33,9 +36,6 @@ if TYPE_CHECKING:
         LocallyLinearEmbedding,
         ModifiedLLE,
     )
-    from .estimators.on_graph import DisconnectedWarning
-    from .estimators.pipeline import WithNeighbors
-    from .estimators.procrustes import ProcrustesAlignment
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
     from .fit.spectral.eigenvectors import GapWarning
@@ -107,18 +107,18 @@ __all__ = [
 _LATER = {
     "ClassicalScaling": "estimators.linear.scaling",
     "CollapsedWarning": "fit.spectral.normalized",
-    "DiffusionMaps": "estimators.normalized",
+    "DiffusionMaps": "estimators.spectral.normalized",
     "DisconnectedWarning": "estimators.on_graph",
     "DistortionWarning": "estimators.linear.projection",
     "FitVerdict": "fit.trust.verdict",
     "GapWarning": "fit.spectral.eigenvectors",
     "GreedyProcrustes": "estimators.greedy",
-    "HessianLLE": "estimators.normalized",
-    "Isomap": "estimators.isomap",
-    "LTSA": "estimators.normalized",
-    "LaplacianEigenmaps": "estimators.normalized",
-    "LocallyLinearEmbedding": "estimators.normalized",
-    "ModifiedLLE": "estimators.normalized",
+    "HessianLLE": "estimators.spectral.normalized",
+    "Isomap": "estimators.spectral.isomap",
+    "LTSA": "estimators.spectral.normalized",
+    "LaplacianEigenmaps": "estimators.spectral.normalized",
+    "LocallyLinearEmbedding": "estimators.spectral.normalized",
+    "ModifiedLLE": "estimators.spectral.normalized",
     "NotEuclideanWarning": "estimators.linear.scaling",
     "NotFlatWarning": "fit.procrustes",
     "PCA": "estimators.linear.pca",

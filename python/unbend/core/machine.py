@@ -9,30 +9,30 @@ from pathlib import Path
 
 __all__ = ["UNLIMITED", "available", "give_back"]
 
-CGROUPS = Path("/sys/fs/cgroup")
-
 UNLIMITED = 2**60
 """Limits of this many bytes and more mean that there is no limit."""
 
 
-def available() -> int | None:
-    """Return the bytes that a new computation can use, or None if the machine does not tell.
+def available(root: Path = Path("/")) -> int | None:
+    """Return the bytes that a new computation can use, or None if the system does not report them.
 
     On Linux this is the smallest of `MemAvailable` and the remainders of all control groups of the process.
-    Elsewhere it is the physical memory.
+    Elsewhere it is the physical memory. The files of the system are read below `root`.
     """
-    sizes = [size for size in (_meminfo(), *_control_groups()) if size is not None]
+    proc, groups = root / "proc", root / "sys" / "fs" / "cgroup"
+    limits = _control_groups(groups, proc / "self" / "cgroup")
+    sizes = [size for size in (_meminfo(proc / "meminfo"), *limits) if size is not None]
     return min(sizes) if sizes else _physical()
 
 
-def _meminfo(path: Path = Path("/proc/meminfo")) -> int | None:
+def _meminfo(path: Path) -> int | None:
     for line in _lines(path):
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None
 
 
-def _control_groups(root: Path = CGROUPS, membership: Path = Path("/proc/self/cgroup")) -> list[int]:
+def _control_groups(root: Path, membership: Path) -> list[int]:
     """Return what each limit leaves: those of the process's control groups and of all their parents."""
     left = []
     for line in _lines(membership):

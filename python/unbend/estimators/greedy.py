@@ -7,8 +7,8 @@ from typing import Any, Literal
 from ..core.memory import Sizes
 from ..core.progress import Callback
 from ..core.random import RandomState
-from ..fit.greedy import GreedySettings
 from ..fit.problem import Objective
+from ..fit.procrustes.greedy import GreedySettings
 from ..graph.neighbors import DEFAULT_RECALL, SearchMethod
 from .base import estimator
 from .on_graph import ProcrustesEstimator

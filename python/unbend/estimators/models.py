@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
-from . import archive, greedy, isomap, normalized, procrustes  # noqa: F401 - they register their estimators
+from . import archive
 from .base import ESTIMATORS
-from .linear import pca, projection, scaling  # noqa: F401
 
 __all__ = ["is_model", "load"]
 
 is_model = archive.is_model
+
+for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
+    import_module(_module.name)  # Estimators register themselves when they are imported.
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -9,8 +9,8 @@ from ..core import memory
 from ..core.memory import Sizes
 from ..core.progress import Callback, Progress
 from ..core.random import RandomState
-from ..fit.alignment import AlignedEmbedding, AlignmentSettings, Method, warn_if_not_flat
 from ..fit.problem import Objective, Problem
+from ..fit.procrustes.alignment import AlignedEmbedding, AlignmentSettings, Method, warn_if_not_flat
 from ..fit.trust.run import judged
 from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from ..partition.embed import within

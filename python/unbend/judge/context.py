@@ -17,7 +17,7 @@ from ..core.random import seed_from
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics import Faithfulness, Geodesic, Ranks, Shepard, faithful
 from ..metrics.distances import measured_geodesic, measured_shepard
-from ..metrics.nieqa import Skeleton, measured_asim, measured_local
+from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
 from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
 from .measures import FAMILIES, MEASURES, Value
@@ -143,8 +143,9 @@ class MeasureContext:
                 points, scaled = _rescaled(self.points, y, m.scale)
                 rescaled = faithful.measured(points, scaled, self.graph, own=True, **options)
                 units["r_n_scaled"] = rescaled.per_point["r_n"]
-        if "m_l" in self.names:
-            units["m_l"] = measured_local(self.points, y, self.graph, **options)
+        for name in self.names:
+            if at_points := MEASURES[name].at_points:
+                units[name] = at_points(self.points, y, self.graph, **options)
         if names := self._members("ranks"):
             nearest = self.graph.core if self.graph.n_neighbors else None
             ranks = measured_ranks(self.points, y, self.k, nearest, **options)
@@ -163,8 +164,9 @@ class MeasureContext:
         return replace(part, entries={name: self._value(name, y, part) for name in self.names})
 
     def _members(self, family: str) -> list[str]:
-        """Return the measures of a family that are to be taken."""
-        return [name for name in self.names if MEASURES[name].family == family]
+        """Return the measures of a family that are to be taken together."""
+        taken = [MEASURES[name] for name in self.names]
+        return [measure.name for measure in taken if measure.family == family and not measure.at_points]
 
     def _value(self, name: str, y: Any, part: Measurements) -> Value:
         """Return one number; a mean over points to the last bit as its own function returns it."""
@@ -173,7 +175,7 @@ class MeasureContext:
             return Value(measure, measured_asim(y, self.coordinates))
         if name == "m_g":
             return Value(measure, self._skeleton.asim(y), 0.0 if self._skeleton.exact else math.nan)
-        if measure.family in ("geodesic", "distances"):
+        if units is None and measure.family in ("geodesic", "distances"):
             return _of_distances(name, part.geodesic if measure.family == "geodesic" else part.shepard)
         share = len(part.centers) / part.n_points
         if units is None:
@@ -182,7 +184,7 @@ class MeasureContext:
         if part.ranks is not None and measure.family == "ranks":
             number = float(np.ravel(getattr(part.ranks, name))[-1])
             null = float(np.ravel(part.ranks.null(name))[-1])  # type: ignore[arg-type]
-        elif name == "m_l":
+        elif measure.at_points:
             number = float(finite.mean()) if len(finite) else math.inf
         else:
             number = float(getattr(part.faithfulness, name))

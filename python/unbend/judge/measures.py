@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.jsonable import finite
+from ..metrics import FAMILIES, MEASURES
 from ..metrics.sampling import Array, interval
-from ..metrics.table import FAMILIES, MEASURES, Measure
+from ..metrics.table import Measure
 
 __all__ = ["FAMILIES", "MEASURES", "Measure", "Value", "finite"]
 

@@ -1,6 +1,7 @@
 """Measures of how faithful an embedding is: of neighborhoods, of ranks and of distances."""
 
 from .agreement import disagreement
+from .distances import MEASURES as DISTANCES
 from .distances import (
     Geodesic,
     Shepard,
@@ -11,9 +12,12 @@ from .distances import (
     spearman,
     stress,
 )
+from .faithful import MEASURES as PROCRUSTES
 from .faithful import Faithfulness, faithfulness, lower_bound, procrustes
+from .nieqa import MEASURES as NIEQA
 from .nieqa import asim, nieqa_global, nieqa_local, nieqa_truth
 from .overlap import overlap
+from .ranks import MEASURES as RANKS
 from .ranks import (
     Ranks,
     agreement_rate,
@@ -28,10 +32,15 @@ from .ranks import (
     trustworthiness,
 )
 
+MEASURES = {**PROCRUSTES, **NIEQA, **RANKS, **DISTANCES}
+"""All measures by name, in the order in which they are printed."""
+
+FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))
+
 # fmt: off
 __all__ = [
     "Faithfulness", "Geodesic", "Ranks", "Shepard", "agreement_rate", "asim", "continuity",
     "coranking_matrix", "disagreement", "faithfulness", "geodesic", "geodesic_stretch", "lcmc",
-    "lower_bound", "mrre", "nieqa_global", "nieqa_local", "nieqa_truth", "overlap", "procrustes", "q_nx", "r_nx", "rand_index",
-    "ranks", "residual_variance", "shepard", "spearman", "stress", "trustworthiness",
+    "lower_bound", "mrre", "nieqa_global", "nieqa_local", "nieqa_truth", "overlap", "procrustes", "q_nx",
+    "r_nx", "rand_index", "ranks", "residual_variance", "shepard", "spearman", "stress", "trustworthiness",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .. import _core
 from ..core.random import seed_from
 from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import NORMAL_95, Array, Sampling, WithErrors, pair
-from .table import scoring
+from .table import Measure, by_name, scoring
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,3 +264,14 @@ def _about_median(values: Array, n: int, errors: float) -> tuple[float, float]:
     ranks = (m - 1) / 2 + np.array([-1, 1]) * errors * max(0.5, np.sqrt(m * (1 - m / n)) / 2)
     low, high = np.interp(ranks, np.arange(m), np.sort(values))
     return float(low), float(high)
+
+
+MEASURES = by_name(
+    Measure("residual_variance", "residual variance", "geodesic", "lower", 0, 1, "of graph distances"),
+    Measure("geodesic_stress", "geodesic stress", "geodesic", "lower", 0, 1, "after the best scale"),
+    Measure("geodesic_stretch", "geodesic stretch", "geodesic", "lower", 1, inf, "median; 1 is best"),
+    Measure("spearman", "Spearman", "distances", "higher", -1, 1, "order of distances"),
+    Measure("pearson", "Pearson", "distances", "higher", -1, 1, "linearity of distances"),
+    Measure("stress", "stress", "distances", "lower", 0, inf, "of distances"),
+    Measure("stress_scaled", "stress rescaled", "distances", "lower", 0, 1, "after the best scale"),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..graph.cut import Pairs, as_pairs, length_of, share_of, without
 from ..graph.neighbors import Neighborhoods, resolve
 from .overlap import OVERLAP_STEPS, LazyOverlap, WithOverlap
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, WithErrors, pair, standard_error
-from .table import PARAMETERS, scoring
+from .table import PARAMETERS, Measure, by_name, scoring
 
 Kind = Literal["R", "R_N", "R_C", "R_PCA"]
 
@@ -293,3 +294,13 @@ def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
     samples = {name: per_point[name] for name in ("r", "r_pca")}
     samples |= {name: per_point[row][kept] for name, row in _RELATIVE.items()}
     return {name: standard_error(values, len(kept) / n) for name, values in samples.items()}
+
+
+MEASURES = by_name(
+    Measure("r_n", "R_N", "procrustes", "lower", 0, inf, "error relative to size"),
+    Measure("r_n_scaled", "R_N rescaled", "procrustes", "lower", 0, 1, "after the best scale"),
+    Measure("r_c", "R_C", "procrustes", "lower", 0, 1, "error in shape alone"),
+    Measure("lower_bound", "lower bound", "procrustes", None, 0, 1, "the least R_N possible"),
+    Measure("scale", "best scale", "procrustes", None, 0, inf, "1 is perfect"),
+    Measure("overlap", "overlap", "procrustes", "lower", 0, 1, "far points side by side"),
+)

@@ -16,7 +16,7 @@ from ..core.parameters import documented
 from ..graph.neighbors import Neighborhoods, resolve
 from ..graph.neighbors import neighborhoods as find_neighborhoods
 from .sampling import HALF_WIDTH, WORK, Array, Centers, NCenters, Sampling, pair
-from .table import PARAMETERS, scoring
+from .table import PARAMETERS, Measure, by_name, scoring
 
 Normalization = Literal["centered", "paper"]
 
@@ -289,3 +289,10 @@ def _classical_scaling(distances: Array, d: int) -> Array:
     laid_out = np.zeros((m, d))
     laid_out[:, : len(values)] = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
     return laid_out
+
+
+MEASURES = by_name(
+    Measure("m_l", "M_L", "nieqa", "lower", 0, 1, "each axis rescaled", measured_local),
+    Measure("m_g", "M_G", "nieqa", "lower", 0, 1, "the same, of landmarks"),
+    Measure("m_t", "M_t", "nieqa", "lower", 0, 1, "against the truth"),
+)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..core.kinds import choice
 from ..core.parameters import documented
 from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, interval, pair
-from .table import MEASURES, PARAMETERS, scoring
+from .table import PARAMETERS, Measure, by_name, scoring
 
 Name = Literal[
     "trustworthiness", "continuity", "q_nx", "r_nx", "lcmc", "mrre_false", "mrre_missing", "rand_index", "auc"
@@ -350,3 +351,16 @@ def _nearest(n: int, n_neighbors: int | None, given: Neighborhoods | None) -> tu
     if k > size:
         raise ValueError(f"n_neighbors = {k} exceeds the {size} neighbors that neighborhoods list")
     return k, given.core
+
+
+MEASURES = by_name(
+    Measure("trustworthiness", "trustworthiness", "ranks", "higher", 0, 1, "near in Y is near in X"),
+    Measure("continuity", "continuity", "ranks", "higher", 0, 1, "near in X is near in Y"),
+    Measure("q_nx", "Q_NX", "ranks", "higher", 0, 1, "neighbors kept"),
+    Measure("r_nx", "R_NX", "ranks", "higher", -1, 1, "the same beyond chance"),
+    Measure("auc", "area of R_NX", "ranks", "higher", -1, 1, "over k, near ones first"),
+    Measure("lcmc", "LCMC", "ranks", "higher", -1, 1, "Q_NX less chance"),
+    Measure("mrre_false", "MRRE, Y to X", "ranks", "lower", 0, inf, "ranks of the near in Y"),
+    Measure("mrre_missing", "MRRE, X to Y", "ranks", "lower", 0, inf, "ranks of the near in X"),
+    Measure("rand_index", "RAND index", "ranks", "higher", 0, 1, "near in both or neither"),
+)

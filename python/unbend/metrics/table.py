@@ -1,16 +1,16 @@
-"""The measures of an embedding by name, and the documentation that their functions share."""
+"""A measure of an embedding, and the documentation that the functions of all measures share."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from ..core.kinds import choice
 from ..core.parameters import documented, entries, table
 from ..core.shared_parameters import FUNCTIONS
+from .sampling import Array
 
 T = TypeVar("T")
 
@@ -21,44 +21,20 @@ class Measure:
 
     name: str
     symbol: str  # Name in print.
-    family: str  # One of FAMILIES.
+    family: str  # Name of the measures that are printed together.
     better: Literal["lower", "higher"] | None  # None if neither direction is better.
     low: float
     high: float
     meaning: str  # A few words.
+    # Function of checked data, embedding and graph, with `centers` and `n_jobs`, whose values at points have
+    # this mean. None if a measure comes with others of its family.
+    at_points: Callable[..., Array] | None = field(default=None, repr=False)
 
 
-MEASURES = {
-    measure.name: measure
-    for measure in (
-        Measure("r_n", "R_N", "procrustes", "lower", 0, inf, "error relative to size"),
-        Measure("r_n_scaled", "R_N rescaled", "procrustes", "lower", 0, 1, "after the best scale"),
-        Measure("r_c", "R_C", "procrustes", "lower", 0, 1, "error in shape alone"),
-        Measure("lower_bound", "lower bound", "procrustes", None, 0, 1, "the least R_N possible"),
-        Measure("scale", "best scale", "procrustes", None, 0, inf, "1 is perfect"),
-        Measure("overlap", "overlap", "procrustes", "lower", 0, 1, "far points side by side"),
-        Measure("m_l", "M_L", "nieqa", "lower", 0, 1, "each axis rescaled"),
-        Measure("m_g", "M_G", "nieqa", "lower", 0, 1, "the same, of landmarks"),
-        Measure("m_t", "M_t", "nieqa", "lower", 0, 1, "against the truth"),
-        Measure("trustworthiness", "trustworthiness", "ranks", "higher", 0, 1, "near in Y is near in X"),
-        Measure("continuity", "continuity", "ranks", "higher", 0, 1, "near in X is near in Y"),
-        Measure("q_nx", "Q_NX", "ranks", "higher", 0, 1, "neighbors kept"),
-        Measure("r_nx", "R_NX", "ranks", "higher", -1, 1, "the same beyond chance"),
-        Measure("auc", "area of R_NX", "ranks", "higher", -1, 1, "over k, near ones first"),
-        Measure("lcmc", "LCMC", "ranks", "higher", -1, 1, "Q_NX less chance"),
-        Measure("mrre_false", "MRRE, Y to X", "ranks", "lower", 0, inf, "ranks of the near in Y"),
-        Measure("mrre_missing", "MRRE, X to Y", "ranks", "lower", 0, inf, "ranks of the near in X"),
-        Measure("rand_index", "RAND index", "ranks", "higher", 0, 1, "near in both or neither"),
-        Measure("residual_variance", "residual variance", "geodesic", "lower", 0, 1, "of graph distances"),
-        Measure("geodesic_stress", "geodesic stress", "geodesic", "lower", 0, 1, "after the best scale"),
-        Measure("geodesic_stretch", "geodesic stretch", "geodesic", "lower", 1, inf, "median; 1 is best"),
-        Measure("spearman", "Spearman", "distances", "higher", -1, 1, "order of distances"),
-        Measure("pearson", "Pearson", "distances", "higher", -1, 1, "linearity of distances"),
-        Measure("stress", "stress", "distances", "lower", 0, inf, "of distances"),
-        Measure("stress_scaled", "stress rescaled", "distances", "lower", 0, 1, "after the best scale"),
-    )
-}
-FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))
+def by_name(*measures: Measure) -> dict[str, Measure]:
+    """Return measures by name, in the order in which they are printed."""
+    return {measure.name: measure for measure in measures}
+
 
 _NARROW = "Y : array-like of shape (n, d), d <= q\n    Embedding of X, one point per row, from any tool."
 PARAMETERS = table(

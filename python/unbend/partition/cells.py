@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.progress import Progress
-from ..fit.alignment import AlignmentSettings
-from ..fit.greedy import GreedySettings
 from ..fit.problem import Problem, neighbor_count
+from ..fit.procrustes.alignment import AlignmentSettings
+from ..fit.procrustes.greedy import GreedySettings
 from ..fit.run import flatten
 from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, search
 from .checkpoint import Arrays, checkpointed

@@ -13,8 +13,8 @@ from ..core.parameters import documented
 from ..core.progress import Callback, Progress
 from ..core.shared_parameters import FUNCTIONS
 from ..files import check_target
-from ..fit.alignment import AlignedEmbedding
 from ..fit.problem import Problem
+from ..fit.procrustes.alignment import AlignedEmbedding
 from .gather import CellwiseFaithfulness, Partition
 from .run import Serial
 from .sources import source_of

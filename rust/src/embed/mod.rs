@@ -4,7 +4,6 @@ pub mod align;
 mod assemble;
 mod carry;
 pub mod cut;
-mod extend;
 mod greedy;
 pub mod isomap;
 mod layout;
@@ -13,8 +12,7 @@ mod rectify;
 mod refine;
 
 pub use assemble::{frames_of, place};
-pub use carry::{Carried, carry};
-pub use extend::extend;
+pub use carry::{Carried, carry, extend};
 pub use greedy::{Greedy, GreedyParams, Trace, greedy};
 pub use layout::lay_out;
 pub use multigrid::Multigrid;

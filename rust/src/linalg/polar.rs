@@ -82,17 +82,17 @@ impl WithSimd for Newton<'_> {
             let (x, rest) = S::as_mut_simd_f64s(scratch).0.split_at_mut(size);
             let (exchanged, rest) = rest.split_at_mut(LARGEST);
             let (inverse, rest) = rest.split_at_mut(square);
-            let mut beside =
-                Beside { simd, d, found: simd.equal_f64s(simd.splat_f64s(0.0), simd.splat_f64s(0.0)) };
+            let mut batch =
+                Batch { simd, d, found: simd.equal_f64s(simd.splat_f64s(0.0), simd.splat_f64s(0.0)) };
             if q == d {
-                beside.iterate(x, inverse, exchanged);
+                batch.iterate(x, inverse, exchanged);
             } else {
                 let (r, columns) = rest.split_at_mut(square);
-                beside.orthonormalize(x, q, r);
-                beside.iterate(r, inverse, exchanged);
-                beside.turn(x, q, r, &mut columns[..size]);
+                batch.orthonormalize(x, q, r);
+                batch.iterate(r, inverse, exchanged);
+                batch.turn(x, q, r, &mut columns[..size]);
             }
-            exchanged[0] = simd.select_f64s(beside.found, simd.splat_f64s(1.0), simd.splat_f64s(0.0));
+            exchanged[0] = simd.select_f64s(batch.found, simd.splat_f64s(1.0), simd.splat_f64s(0.0));
             let (x, rest) = scratch.split_at(size * many);
             for (l, (a, sum)) in a.chunks_exact_mut(size).zip(sums).enumerate() {
                 let z = &z[l * size..][..size];
@@ -118,15 +118,15 @@ fn lay_side_by_side(z: &[f64], q: usize, many: usize, x: &mut [f64]) {
     }
 }
 
-/// Matrices beside each other, with d columns; every vector has one entry of each of them.
-struct Beside<S: Simd> {
+/// Several matrices in lanes, with d columns; every vector has one entry of each matrix.
+struct Batch<S: Simd> {
     simd: S,
     d: usize,
     /// Those of which the factor is found, as far as is known.
     found: S::m64s,
 }
 
-impl<S: Simd> Beside<S> {
+impl<S: Simd> Batch<S> {
     /// Z = Q R by Gram-Schmidt, twice: Z becomes Q, unless its columns are dependent.
     #[inline(always)]
     fn orthonormalize(&mut self, z: &mut [S::f64s], q: usize, r: &mut [S::f64s]) {

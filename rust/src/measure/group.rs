@@ -222,7 +222,7 @@ fn negligible<const Q: usize>(s: &[[Lanes; Q]; Q], i: usize, j: usize) -> bool {
     (0..WIDTH).fold(true, |all, l| all & (off.0[l] <= limit.0[l]))
 }
 
-/// The squared off-diagonal entry that is negligible beside these two of the diagonal.
+/// The squared off-diagonal entry that is negligible compared with these two of the diagonal.
 #[inline(always)]
 fn limit(a: Lanes, b: Lanes) -> Lanes {
     Lanes::splat(NEGLIGIBLE) * (a * b).abs()

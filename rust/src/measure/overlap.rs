@@ -105,7 +105,7 @@ struct BothWays<'a> {
 }
 
 impl BothWays<'_> {
-    fn beside(&self, i: u32) -> impl Iterator<Item = u32> {
+    fn adjacent(&self, i: u32) -> impl Iterator<Item = u32> {
         let i = i as usize;
         self.lists.of(i).iter().chain(self.listed_by.of(i)).copied()
     }
@@ -148,7 +148,7 @@ impl Ball {
         (self.frontier, self.work) = (end, 0);
         self.radius += 1;
         for place in begin..end {
-            graph.beside(self.order[place]).for_each(|j| self.reach(j, graph));
+            graph.adjacent(self.order[place]).for_each(|j| self.reach(j, graph));
         }
     }
 

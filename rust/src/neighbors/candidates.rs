@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// The index of no point.
-pub const NOBODY: u32 = u32::MAX;
+/// Marks an index that stands for no point.
+pub const NO_POINT: u32 = u32::MAX;
 
 /// Collects the points that a search offers to one query.
 pub trait Collector {
@@ -18,7 +18,7 @@ pub trait Collector {
     /// Takes a point at squared distance `d2`, if it is needed.
     fn offer(&mut self, d2: f64, id: u32);
 
-    /// Forgets everything; the next query is point `own`, which is not its own neighbor, or [`NOBODY`].
+    /// Forgets everything; the next query is point `own`, which is not its own neighbor, or [`NO_POINT`].
     fn restart(&mut self, own: u32);
 }
 
@@ -74,13 +74,13 @@ impl Collector for Candidates {
     fn restart(&mut self, own: u32) {
         self.own = own;
         self.d2.fill(f64::MAX);
-        self.id.fill(NOBODY);
+        self.id.fill(NO_POINT);
     }
 }
 
 impl Nearest for Candidates {
     fn new(k: usize) -> Self {
-        Candidates { own: NOBODY, d2: vec![f64::MAX; k], id: vec![NOBODY; k] }
+        Candidates { own: NO_POINT, d2: vec![f64::MAX; k], id: vec![NO_POINT; k] }
     }
 
     fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_ {
@@ -117,14 +117,14 @@ impl Collector for Crowd {
     }
 
     fn restart(&mut self, own: u32) {
-        (self.own, self.reach) = (own, (f64::MAX, NOBODY));
+        (self.own, self.reach) = (own, (f64::MAX, NO_POINT));
         self.met.clear();
     }
 }
 
 impl Nearest for Crowd {
     fn new(k: usize) -> Self {
-        Crowd { own: NOBODY, k, reach: (f64::MAX, NOBODY), met: Vec::with_capacity(2 * k) }
+        Crowd { own: NO_POINT, k, reach: (f64::MAX, NO_POINT), met: Vec::with_capacity(2 * k) }
     }
 
     fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_ {

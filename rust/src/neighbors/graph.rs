@@ -241,8 +241,8 @@ impl<'a> Neighborhoods<'a> {
                 if let Some(&coming) = order.get(next + AHEAD) {
                     self.soon(coming as usize);
                 }
-                let beside = self.of(order[next] as usize).iter();
-                order.extend(beside.filter(|&&j| !std::mem::replace(&mut seen[j as usize], true)));
+                let ends = self.of(order[next] as usize).iter();
+                order.extend(ends.filter(|&&j| !std::mem::replace(&mut seen[j as usize], true)));
                 next += 1;
             }
         }

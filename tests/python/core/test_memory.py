@@ -96,19 +96,21 @@ def test_readable(size, text):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_this_machine():
     psutil = pytest.importorskip("psutil")
-    assert machine._meminfo() == pytest.approx(psutil.virtual_memory().available, rel=0.1)
-    assert 0 < machine.available() <= machine._meminfo() * 1.1
-    assert machine._physical() == pytest.approx(psutil.virtual_memory().total, rel=0.01)
+    assert 0 < machine.available() <= psutil.virtual_memory().available * 1.1
 
 
 def test_a_system_without_proc(tmp_path, monkeypatch):
-    assert machine._meminfo(tmp_path / "none") is None
-    assert machine._control_groups(tmp_path / "none", tmp_path / "none") == []
-    monkeypatch.setattr(machine, "_meminfo", lambda: None)
-    monkeypatch.setattr(machine, "_control_groups", lambda: [])
-    assert machine.available() == machine._physical()
+    psutil = pytest.importorskip("psutil")
+    assert machine.available(tmp_path) == pytest.approx(psutil.virtual_memory().total, rel=0.01)
     monkeypatch.delattr(os, "sysconf", raising=False)
-    assert machine.available() is None
+    assert machine.available(tmp_path) is None
+
+
+def membership(root, text):
+    """Write which control groups the process belongs to; return the folder of all groups."""
+    (root / "proc" / "self").mkdir(parents=True)
+    (root / "proc" / "self" / "cgroup").write_text(text)
+    return root / "sys" / "fs" / "cgroup"
 
 
 def group(folder, **files):
@@ -118,29 +120,31 @@ def group(folder, **files):
 
 
 def test_control_groups_of_today(tmp_path):
-    (tmp_path / "cgroup").write_text("0::/user/job\n")
-    group(tmp_path / "user", memory__max=5000, memory__current=1000)
-    group(tmp_path / "user" / "job", memory__max="max", memory__current=900)
-    assert machine._control_groups(tmp_path, tmp_path / "cgroup") == [4000]
-    group(tmp_path / "user" / "job", memory__max=2000, memory__current=1900)
-    group(tmp_path / "user" / "job", memory__stat="anon 5\ninactive_file 600")
-    assert machine._control_groups(tmp_path, tmp_path / "cgroup") == [700, 4000]
+    groups = membership(tmp_path, "0::/user/job\n")
+    group(groups / "user", memory__max=5000, memory__current=1000)
+    group(groups / "user" / "job", memory__max="max", memory__current=900)
+    assert machine.available(tmp_path) == 4000
+    group(groups / "user" / "job", memory__max=2000, memory__current=1900)
+    group(groups / "user" / "job", memory__stat="anon 5\ninactive_file 600")
+    assert machine.available(tmp_path) == 700
 
 
 def test_control_groups_of_old(tmp_path):
-    (tmp_path / "cgroup").write_text("9:cpu:/\n4:hugetlb,memory:/box\n0::/\n")
-    old = tmp_path / "memory" / "box"
+    groups = membership(tmp_path, "9:cpu:/\n4:hugetlb,memory:/box\n0::/\n")
+    old = groups / "memory" / "box"
     group(old, **{"memory__limit_in_bytes": 3000, "memory__usage_in_bytes": 2500})
-    group(tmp_path / "memory", **{"memory__limit_in_bytes": 2**63 - 4096, "memory__usage_in_bytes": 10})
-    assert machine._control_groups(tmp_path, tmp_path / "cgroup") == [500]
+    group(groups / "memory", **{"memory__limit_in_bytes": 2**63 - 4096, "memory__usage_in_bytes": 10})
+    assert machine.available(tmp_path) == 500
     group(old, **{"memory__usage_in_bytes": 9999})
-    assert machine._control_groups(tmp_path, tmp_path / "cgroup") == [0]
+    assert machine.available(tmp_path) == 0
 
 
-def test_the_least_counts(monkeypatch):
-    monkeypatch.setattr(machine, "_meminfo", lambda: 500)
-    monkeypatch.setattr(machine, "_control_groups", lambda: [700, 300])
-    assert machine.available() == 300
+@pytest.mark.parametrize(("free", "least"), [(1, 1024), (5, 4000)])
+def test_the_least_counts(tmp_path, free, least):
+    groups = membership(tmp_path, "0::/\n")
+    (tmp_path / "proc" / "meminfo").write_text(f"MemTotal: 9 kB\nMemAvailable: {free} kB\n")
+    group(groups, memory__max=5000, memory__current=1000)
+    assert machine.available(tmp_path) == least
 
 
 # Against what is measured

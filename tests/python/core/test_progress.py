@@ -134,9 +134,10 @@ def test_a_notebook_is_a_terminal():
         pass
 
     OutStream.__module__ = "ipykernel.iostream"
-    assert progress._understands_return(OutStream())
-    assert progress._understands_return(Terminal())
-    assert not progress._understands_return(io.StringIO())
+    for stream, rewrites in ((OutStream(), True), (Terminal(), True), (io.StringIO(), False)):
+        with Progress(1, stream=stream).stage("greedy", 10):
+            pass
+        assert ("\r" in stream.getvalue()) is rewrites
 
 
 def test_without_standard_error(monkeypatch):
@@ -159,14 +160,23 @@ def test_without_standard_error(monkeypatch):
         (7825, "2:10 h"),
     ],
 )
-def test_durations(seconds, text):
-    assert progress._seconds(seconds) == text
+def test_durations(clock, seconds, text):
+    stream = io.StringIO()
+    with Progress(1, stream=stream).stage("greedy"):
+        clock.now += seconds
+    assert stream.getvalue().split(maxsplit=1)[1] == f"{text}\n"
 
 
-def test_a_hundred_per_cent_are_all():
-    assert 0.99 < progress._share(999_999, 1_000_000) < 1
-    assert progress._share(7, 7) == 1
-    assert progress._share(0, 0) == 0
+@pytest.mark.parametrize(
+    ("done", "total", "share"), [(999_999, 1_000_000, "99 %"), (7, 7, "100 %"), (0, 0, "0 %")]
+)
+def test_a_hundred_per_cent_are_all(clock, done, total, share):
+    stream = Terminal()
+    watch = Progress(1, stream=stream)
+    with watch.stage("greedy"):
+        clock.now += 1
+        watch.progress("greedy", done, total)
+        assert f" {share} " in shown(stream)[0]
 
 
 # Times

@@ -162,6 +162,13 @@ def test_two_cells_do_not_hold_each_other(tmp_path):
 # Alignment of cells ----------------------------------------------------------------------------------------
 
 
+def moments(one, two):
+    """What `cells.overlaps` finds of two pieces of the same points, all of weight 1."""
+    (a, b), n = (y - y.mean(axis=0) for y in (one, two)), len(one)
+    sizes = [(a * a).sum(), (b * b).sum()]
+    return np.concatenate([[n, n], one.mean(axis=0), two.mean(axis=0), (a.T @ b).ravel(), sizes])
+
+
 def pieces(seed, n_pieces, d, bad=()):
     """Overlaps of pieces of one cloud that were turned and moved at random, and the motions that undo it."""
     rng = np.random.default_rng(seed)
@@ -174,7 +181,7 @@ def pieces(seed, n_pieces, d, bad=()):
         one, two = ((shared - shifts[p]) @ turns[p].T for p in (i, j))
         if place in bad:
             two = two @ np.linalg.qr(rng.normal(size=(d, d)))[0] + 5
-        sums.append(cells._moments(one, two, np.ones(30)))
+        sums.append(moments(one, two))
     return Overlaps.from_sums(np.array(pairs), np.array(sums), d), turns, shifts
 
 
@@ -375,7 +382,7 @@ def test_a_run_that_was_stopped_goes_on(roll, reference, tmp_path, stage):
 def test_finished_cells_are_not_made_again(roll, tmp_path, monkeypatch):
     run = begun(roll[0], tmp_path, 3000)
     run.embed(None)
-    monkeypatch.setattr(cells, "_embed", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(cells, "flatten", lambda *_: pytest.fail("made again"))
     again = begun(roll[0], tmp_path, 3000)
     again.embed(None)
     assert again.found["proved"] == run.found["proved"]
@@ -461,16 +468,16 @@ def test_checksums_find_a_flipped_bit(tmp_path):
 
 
 def test_a_poisoned_cell_is_named_and_costs_no_other(roll, reference, monkeypatch):
-    laid_flat = cells._laid_flat
+    flatten = cells.flatten
 
-    def poisoned(job, held, tangent_neighbors):
-        if bad in held.ids[held.core]:
+    def poisoned(settings, problem, progress):
+        if (problem.points == x[bad]).all(axis=1).any():
             raise ValueError("it is poisoned")
-        return laid_flat(job, held, tangent_neighbors)
+        return flatten(settings, problem, progress)
 
     x = roll[0]
     bad = roll[1][:, 0].argmin()  # at an end, so that the others stay in one piece
-    monkeypatch.setattr(cells, "_laid_flat", poisoned)
+    monkeypatch.setattr(cells, "flatten", poisoned)
     with pytest.warns(partition.PartWarning, match=r"1 of 4 cells, .* \(cell \d: it is poisoned\)"):
         found = partition.embed(x, points_per_cell=3000)
     lost = np.isnan(found.embedding).any(axis=1)

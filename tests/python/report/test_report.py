@@ -290,9 +290,10 @@ def test_whole_or_not_at_all(data, tmp_path, monkeypatch):
         ub.report(*data, path, force=False)
 
     def fail(*_):
+        assert len(list(tmp_path.iterdir())) == 2  # another file has been begun
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pages, "_in_base64", fail)
+    monkeypatch.setattr("base64.b64encode", fail)
     with pytest.raises(KeyboardInterrupt):
         ub.report(*data, path, measures="procrustes")
     assert path.read_text() == "old"

@@ -100,7 +100,7 @@ fn conformal_edges_are_divided_by_both_means() {
     let conformal = plain.clone().conformal(&means).unwrap();
     let mean = |place: u32| means[plain.points()[place as usize] as usize];
     for place in 0..60 {
-        for ((a, before), (b, after)) in plain.beside(place).zip(conformal.beside(place)) {
+        for ((a, before), (b, after)) in plain.adjacent(place).zip(conformal.adjacent(place)) {
             assert_eq!(a, b);
             assert!((after - before / (mean(a) * mean(place as u32)).sqrt()).abs() < 1e-14);
         }

@@ -69,8 +69,8 @@ pub fn said(graph: &Lengths, tree: &Tree) -> Said {
 }
 
 fn length(graph: &Lengths, i: usize, j: usize) -> Option<f64> {
-    let mut beside = graph.beside(graph.places()[i] as usize);
-    beside.find(|&(place, _)| graph.points()[place as usize] as usize == j).map(|(_, length)| length)
+    let mut ends = graph.adjacent(graph.places()[i] as usize);
+    ends.find(|&(place, _)| graph.points()[place as usize] as usize == j).map(|(_, length)| length)
 }
 
 /// The rule of predecessors, read off the distances.
@@ -201,8 +201,8 @@ fn edges_are_as_long_both_ways() {
     let x = gaussian(300, 5, 2);
     let graph = lengths(&x, &knn(&x, 6));
     for i in 0..300 {
-        for (j, length) in graph.beside(i) {
-            assert!(graph.beside(j as usize).any(|back| back == (i as u32, length)));
+        for (j, length) in graph.adjacent(i) {
+            assert!(graph.adjacent(j as usize).any(|back| back == (i as u32, length)));
         }
     }
 }

@@ -55,13 +55,13 @@ pub struct AnnealParams {
     pub seed: u64,
     /// The share of moves that raise f accepted at first: the hotter the more is forgotten of where it begins.
     pub acceptance: f64,
-    /// A stage ends after so many accepted moves for each point (N1 of Siarry et al.).
+    /// A stage ends after this number of accepted moves per point (N1 of Siarry et al.)
     pub accepted: usize,
-    /// Or after so many tried ones (N2 of Siarry et al.).
+    /// A stage also ends after this number of tried moves per point (N2 of Siarry et al.).
     pub tried: usize,
     /// The factor on the temperature from stage to stage.
     pub cooling: f64,
-    /// The share of moves that draw a frame anew; the others turn it a little.
+    /// The share of moves that draw a random frame; the others rotate the frame a little.
     pub anew: f64,
     /// The share of all points in the largest clusters of aligned frames that is enough.
     pub enough: f64,
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
     fn stage(&mut self, sites: &[u32], d: usize, monitor: &dyn Monitor) -> Result<Stage> {
         let most = |per_site: usize| per_site.saturating_mul(sites.len());
         let (accepted, tried) = (most(self.params.accepted), most(self.params.tried));
-        // where there is nothing to turn in, every move is anew
+        // In one dimension there is no small rotation, so every move draws a random frame.
         let anew = if d == 1 { 1.0 } else { self.params.anew };
         let mut stage = Stage::default();
         loop {
@@ -371,7 +371,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Every round has half of what the ones before left: nobody knows how many there will be.
+    /// Every round counts as half of what is left, because the number of rounds is unknown.
     fn report(&self, share: f64, monitor: &dyn Monitor) {
         let left = 0.5f64.powi(self.round as i32) * (1.0 - share.clamp(0.0, 1.0) / 2.0);
         let done = (PARTS as f64 * (1.0 - left)) as usize;

@@ -11,7 +11,7 @@ use crate::linalg::lanes::fill;
 use crate::linalg::{dot, first, polars};
 use crate::monitor::Monitor;
 
-/// Sweeps end when one lowers f by less than this share of it, or after so many.
+/// Sweeps end when one lowers f by less than the share `SETTLED` of it, or after `SWEEPS` sweeps.
 const SETTLED: f64 = 1e-4;
 const SWEEPS: usize = 200;
 

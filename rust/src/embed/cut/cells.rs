@@ -7,7 +7,7 @@ pub(super) const MAX_CELL_DIM: usize = 3; // The most dimensions in which points
 /// A cell of the grid; coordinates beyond the dimension are 0.
 type Cell = [i64; MAX_CELL_DIM];
 
-const NOBODY: u32 = u32::MAX; // The end of a list of points.
+const NO_POINT: u32 = u32::MAX; // The end of a list of points.
 
 /// Points that were laid down, by the cell that they lie in.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Cells {
 
 impl Cells {
     pub(super) fn new(n: usize, d: usize, side: f64) -> Self {
-        Cells { d, side, last: HashMap::new(), before: vec![NOBODY; n] }
+        Cells { d, side, last: HashMap::new(), before: vec![NO_POINT; n] }
     }
 
     pub(super) fn clear(&mut self) {
@@ -36,10 +36,10 @@ impl Cells {
 
     pub(super) fn insert(&mut self, i: u32, at: &[f64]) {
         let cell = self.cell(at);
-        self.before[i as usize] = self.last.insert(cell, i).unwrap_or(NOBODY);
+        self.before[i as usize] = self.last.insert(cell, i).unwrap_or(NO_POINT);
     }
 
-    /// Whether `f` holds for a point in the cell of a place or beside it: all within `side` are asked.
+    /// Whether `f` holds for a point in the cell of a place or an adjacent cell, which hold all points within `side`.
     pub(super) fn any(&self, at: &[f64], mut f: impl FnMut(u32) -> bool) -> bool {
         let middle = self.cell(at);
         let mut cell = middle;
@@ -48,8 +48,8 @@ impl Cells {
                 cell[b] = middle[b].saturating_add((code % 3) as i64 - 1);
                 code /= 3;
             }
-            let mut next = self.last.get(&cell).copied().unwrap_or(NOBODY);
-            while next != NOBODY {
+            let mut next = self.last.get(&cell).copied().unwrap_or(NO_POINT);
+            while next != NO_POINT {
                 if f(next) {
                     return true;
                 }

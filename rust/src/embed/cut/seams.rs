@@ -67,7 +67,7 @@ pub fn seams(
     let mut bundles = UnionFind::<bool>::new(pairs.ends.len());
     for pair in 0..pairs.ends.len() {
         check_sometimes(pair, monitor)?;
-        pairs.beside(pair, |other, swapped| {
+        pairs.adjacent(pair, |other, swapped| {
             bundles.join(pair as u32, other, swapped);
         });
     }
@@ -136,8 +136,8 @@ impl Pairs {
         })
     }
 
-    /// Calls `f(other, swapped)` for the pairs that run beside one: whether its ends are in the other order.
-    fn beside(&self, pair: usize, mut f: impl FnMut(u32, bool)) {
+    /// Calls `f(other, swapped)` for the pairs adjacent to `pair`; `swapped` says whether the ends of the other are in the opposite order.
+    fn adjacent(&self, pair: usize, mut f: impl FnMut(u32, bool)) {
         let (i, j) = self.ends[pair];
         for (other, here, there) in self.around(i) {
             if other as usize != pair && self.are_near(j, there) {
@@ -182,7 +182,7 @@ impl Pairs {
                 if f64::from_bits(bits) > distances[at] {
                     continue;
                 }
-                self.beside(members[at].0 as usize, |other, swapped| {
+                self.adjacent(members[at].0 as usize, |other, swapped| {
                     let Some(next) = place(other) else { return };
                     let through = distances[at] + self.between(members[at].0, other, swapped, y, d);
                     if through < distances[next] {

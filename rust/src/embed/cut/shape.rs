@@ -1,4 +1,4 @@
-//! The number of loops and voids of the data, by which surfaces are told apart.
+//! The number of loops and voids of the data, by which surfaces are distinguished.
 //!
 //! Landmarks are chosen farthest first along the graph, until every point is within r of one. Landmarks within a scale
 //! s of each other are joined, and triangles and tetrahedra filled (the Vietoris-Rips complex). Chance and noise make
@@ -21,15 +21,15 @@ use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::{Lengths, Tree, from_each_within};
 use crate::points::Points;
 
-/// At most so many landmarks, and so many points for each: with fewer points gaps between them are holes.
+/// Maximum number of landmarks, and of points per landmark: with fewer points, gaps between them look like holes.
 const LANDMARKS: usize = 300;
 const POINTS: usize = 10;
 
-/// Fewer landmarks tell nothing; and so many tell whether a curve is closed.
+/// Minimum number of landmarks, and the number that shows whether a curve is closed.
 const FEWEST: usize = 12;
 const ON_CURVE: usize = 24;
 
-const THINNED: usize = 10_000; // A graph of more than twice as many points is thinned to so many.
+const THINNED: usize = 10_000; // Number of points to which a graph of more than twice as many is thinned.
 
 /// In units of r: by when a loop must be born, and until when it must not be filled; the same for a void.
 const LOOP: [f64; 2] = [3.0, 3.4];

@@ -321,7 +321,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         self.spread()
     }
 
-    /// Lays down anew those points of a component that lie `on_others`, from where the rest is.
+    /// Lays out again the points of a component that lie `on_others`, starting from the other points.
     fn resume(&mut self, y: &[f64], rotations: &[f64], component: &[u32], on_others: &[bool]) -> Result<()> {
         self.cells.clear();
         let d = self.d();

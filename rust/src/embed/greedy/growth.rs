@@ -38,7 +38,7 @@ pub(super) struct Growth<'a, 'b, 'p> {
     atlas: &'a Atlas<'b, 'p>,
     reversed: &'a Neighborhoods<'a>,
     monitor: &'a dyn Monitor,
-    /// Points embedded by all starts together, of so many.
+    /// Number of points that all starts together have embedded, of `total`.
     done: &'a AtomicUsize,
     total: usize,
     y: Vec<f64>,
@@ -317,7 +317,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         }
         self.mark_fresh();
         if left && known {
-            self.waiting.push_back(j); // nobody else need ever reach what it leaves
+            self.waiting.push_back(j); // perhaps no other point reaches the ones that it leaves
         }
     }
 

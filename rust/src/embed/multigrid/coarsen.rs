@@ -19,7 +19,7 @@ const SHARES: usize = 8;
 
 const FREE: u32 = u32::MAX;
 
-/// Every point joined to its neighbors with its own weight; whoever list each other are joined by both.
+/// Every point joined to its neighbors with its own weight; points that list each other are joined by both weights.
 pub fn laplacian(
     graph: &Neighborhoods,
     reversed: &Neighborhoods,
@@ -82,7 +82,7 @@ fn gather(edges: &Rows, root: usize, depends: impl Fn(usize, f32) -> bool, label
     }
 }
 
-/// Free points beside aggregates that they depend on, with the one along the strongest edge.
+/// Free points that depend on an aggregate, each with the aggregate along its strongest edge.
 fn join(edges: &Rows, strongest: &[f32], labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
     let best = |i: usize| {
         let strong = edges.entries(i).filter(|&(j, w)| w >= STRONG * strongest[i] && labels[j] != FREE);

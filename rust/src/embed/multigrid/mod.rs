@@ -31,7 +31,7 @@ const FEW: usize = 4 * BLOCK; // Below as many rows threads cost more than they 
 /// Damping of Jacobi steps. Gershgorin: below 1 every mode shrinks, and the cycle is positive.
 const DAMPING: f64 = 0.9;
 
-/// Weights are told apart down to this share of the largest: single precision ends not far below.
+/// Weights below this share of the largest are raised to it, because single precision ends not far below.
 const LIGHTEST: f64 = 1e-30;
 
 /// Maximum ratio of coarse steps to the shortest fine step: rounding of large residuals must not become a wave where

@@ -21,8 +21,8 @@ const CHUNK: usize = 256;
 /// Rounds at most; three or four are the rule.
 const ROUNDS: u32 = 12;
 
-/// No entry of a list.
-pub const NOBODY: u32 = u32::MAX;
+/// Marks an empty entry of a list.
+pub const NO_ENTRY: u32 = u32::MAX;
 
 /// Rounds, and the lists as the next one will find them.
 pub struct Descent {
@@ -33,7 +33,7 @@ pub struct Descent {
 
 impl Descent {
     pub fn of(lists: &Lists) -> Self {
-        let mut listed = vec![NOBODY; lists.len() * lists.width];
+        let mut listed = vec![NO_ENTRY; lists.len() * lists.width];
         let new = lists.take(&mut listed);
         Descent { listed, rounds: 0, new }
     }
@@ -86,9 +86,9 @@ fn invite(listed: &[u32], reversed: &Reversed, place: usize, guests: &mut Vec<u3
             break;
         }
         first = guests.len();
-        guests.extend(listed.iter().filter(|&&entry| entry != NOBODY && entry & 1 == old).map(|e| e >> 1));
+        guests.extend(listed.iter().filter(|&&entry| entry != NO_ENTRY && entry & 1 == old).map(|e| e >> 1));
         for &other in reversed.of_place(place, old) {
-            if other != NOBODY && !guests.contains(&other) {
+            if other != NO_ENTRY && !guests.contains(&other) {
                 guests.push(other);
             }
         }

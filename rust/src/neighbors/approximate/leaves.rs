@@ -107,7 +107,7 @@ impl Leaves {
     }
 }
 
-/// Splits `ids` until no part holds more than `most`; near points end beside each other.
+/// Splits `ids` until no part holds more than `most`; near points end next to each other.
 fn split(
     rows: &Rows,
     ids: &mut [u32],

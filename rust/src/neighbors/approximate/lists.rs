@@ -8,7 +8,7 @@ use rayon::prelude::*;
 /// Lists handled by one thread at a time.
 const CHUNK: usize = 1024;
 
-/// Nobody, infinitely far.
+/// An empty entry: no point, infinitely far.
 const EMPTY: u64 = (0x7f80_0000 << 32) | 0xffff_ffff;
 
 /// By what share squared distances of two equally far points may differ, and a little more.

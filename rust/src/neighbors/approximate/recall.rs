@@ -86,7 +86,7 @@ fn within(
     let limit = |(&i, found): (&u32, &Vec<f64>)| {
         let last = found.last().map_or(0.0, |d2| d2.sqrt()) * rows.scale;
         let reach = last * (1.0 + SHARE) + ROUNDING * rows.norm(i as usize);
-        // nobody is nearer than no distance at all
+        // no point is nearer than distance 0
         if last > 0.0 { (reach * reach) as f32 } else { f32::NEG_INFINITY }
     };
     let limits: Vec<f32> = asked.iter().zip(found).map(limit).collect();

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::descent::NOBODY;
+use super::descent::NO_ENTRY;
 use crate::error::Result;
 use crate::monitor::Monitor;
 
@@ -18,10 +18,10 @@ pub struct Reversed {
 }
 
 impl Reversed {
-    /// Every thread reads all lists, but writes for places of its own: nobody waits.
+    /// Every thread reads all lists, but writes only for its own places, so no thread waits.
     pub fn of(listed: &[u32], width: usize, round: u32, monitor: &dyn Monitor) -> Result<Self> {
         let n = listed.len() / width;
-        let mut places = vec![[[NOBODY; MOST]; 2]; n];
+        let mut places = vec![[[NO_ENTRY; MOST]; 2]; n];
         let share = n.div_ceil(rayon::current_num_threads());
         places.par_chunks_mut(share).enumerate().try_for_each(|(s, own)| {
             for (from, row) in listed.chunks_exact(width).enumerate() {
@@ -29,7 +29,7 @@ impl Reversed {
                     monitor.check()?;
                 }
                 for &entry in row {
-                    // nobody is beyond all places
+                    // an empty entry is beyond all places
                     let at = ((entry >> 1) as usize).wrapping_sub(s * share);
                     if let Some(kinds) = own.get_mut(at) {
                         insert(&mut kinds[(entry & 1) as usize], from as u32, round);
@@ -41,7 +41,7 @@ impl Reversed {
         Ok(Reversed { places })
     }
 
-    /// Those to whom a place is new, or old, and nobody where there are fewer.
+    /// The places whose lists hold this place as new, or as old, filled up with `NO_ENTRY`.
     pub fn of_place(&self, place: usize, old: u32) -> &[u32; MOST] {
         &self.places[place][old as usize]
     }
@@ -49,7 +49,7 @@ impl Reversed {
 
 fn insert(row: &mut [u32; MOST], from: u32, round: u32) {
     let drawn = |place: u32| match place {
-        NOBODY => (u32::MAX, NOBODY),
+        NO_ENTRY => (u32::MAX, NO_ENTRY),
         place => ((place ^ round.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0x9e37_79b1) >> 1, place),
     };
     let own = drawn(from);

@@ -7,7 +7,7 @@ use super::proposals::Proposed;
 use super::{BLOCK, squared_distance};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::neighbors::candidates::{Candidates, Collector, NOBODY, Nearest};
+use crate::neighbors::candidates::{Candidates, Collector, NO_POINT, Nearest};
 use crate::points::{Coordinate, Points};
 
 /// A type in which products are computed.
@@ -84,7 +84,7 @@ impl<'a> Frame<'a> {
 
     /// Whom the point `id` of those that ask must not find.
     pub fn own(&self, id: u32) -> u32 {
-        if self.new.is_some() { NOBODY } else { id }
+        if self.new.is_some() { NO_POINT } else { id }
     }
 
     /// How many there are to be found.
@@ -124,7 +124,7 @@ impl<'a> Frame<'a> {
         self.asking().copy_row(i, &mut own);
         let mut list = Candidates::new(k);
         list.restart(self.own(i as u32));
-        for (_, id) in proposed.list.sorted().filter(|&(_, id)| id != NOBODY) {
+        for (_, id) in proposed.list.sorted().filter(|&(_, id)| id != NO_POINT) {
             self.points.copy_row(id as usize, &mut other);
             list.offer(squared_distance(&own, &other), id);
         }

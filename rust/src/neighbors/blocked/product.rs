@@ -26,7 +26,7 @@ pub struct Packed {
     pub ids: Vec<u32>,
     pub norms: Vec<f32>,
     dim: usize,
-    /// Padded by whatever was there: nobody looks at those products.
+    /// Padded by old values, because the products of the padding are not read.
     values: Vec<f32>,
 }
 

@@ -17,7 +17,7 @@ use self::tree::{Batch, KdTree};
 use crate::csr::Csr;
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::neighbors::candidates::{Candidates, Collector, Crowd, NOBODY, Nearest, Within};
+use crate::neighbors::candidates::{Candidates, Collector, Crowd, NO_POINT, Nearest, Within};
 use crate::neighbors::{Found, Knn, Neighborhoods, STAGE, Table, inverse};
 use crate::parallel::Progress;
 use crate::points::{Coordinate, Points, with_view};
@@ -25,7 +25,7 @@ use crate::points::{Coordinate, Points, with_view};
 /// Points in a leaf, and queries in a batch.
 const LEAF: usize = 16;
 
-/// Lists of so many are sorted when they are full, not as they grow.
+/// Lists of at least this length are sorted when they are full, not as they grow.
 const CROWDED: usize = 40;
 
 /// The kd-tree is built for at most this many dimensions.
@@ -85,7 +85,7 @@ impl<T: Coordinate, A: Coordinate> Inquiry<'_, T, A> {
     fn ask<C: Collector>(&self, leaf: usize, batch: &mut Batch<C>) {
         self.asking.load(leaf, batch);
         for (list, &id) in batch.lists.iter_mut().zip(self.asking.ids_of(leaf)) {
-            list.restart(if self.own { id } else { NOBODY });
+            list.restart(if self.own { id } else { NO_POINT });
         }
         if self.own {
             self.tree.descend(self.tree.root(), leaf, batch);

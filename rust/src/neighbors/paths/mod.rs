@@ -23,7 +23,7 @@ use crate::points::Points;
 const STAGE: &str = "lengths";
 
 /// Stands for no point.
-const NOBODY: u32 = u32::MAX;
+const NO_POINT: u32 = u32::MAX;
 
 /// The undirected neighborhood graph with the length of every edge.
 ///
@@ -80,7 +80,7 @@ impl Lengths {
         let mut tree = Tree::default();
         let starts: Vec<(u32, f64)> = kept.iter().map(|&place| (self.points[place as usize], 0.0)).collect();
         tree.grow_from(&self, &starts, monitor)?;
-        let mut part = vec![NOBODY; n];
+        let mut part = vec![NO_POINT; n];
         kept.iter().zip(0..).for_each(|(&place, c)| part[place as usize] = c);
         for &place in tree.order() {
             if let Some(before) = tree.predecessor(place as usize) {
@@ -105,8 +105,8 @@ impl Lengths {
             let j = j as usize;
             (part[i], part[j], inside[i] + (length + inside[j]))
         };
-        let reached = (0..self.len()).filter(|&i| part[i] != NOBODY);
-        let edges = reached.flat_map(|i| self.beside(i).map(move |to| edge(i, to)));
+        let reached = (0..self.len()).filter(|&i| part[i] != NO_POINT);
+        let edges = reached.flat_map(|i| self.adjacent(i).map(move |to| edge(i, to)));
         edges.filter(|edge| edge.0 != edge.1).collect()
     }
 
@@ -132,10 +132,10 @@ impl Lengths {
     }
 
     /// The neighbors of a place, with the lengths of the edges.
-    pub fn beside(&self, place: usize) -> impl Iterator<Item = (u32, f64)> {
-        let beside = self.graph.of(place);
-        let lengths = &self.lengths[self.graph.start(place)..][..beside.len()];
-        beside.iter().copied().zip(lengths.iter().copied())
+    pub fn adjacent(&self, place: usize) -> impl Iterator<Item = (u32, f64)> {
+        let ends = self.graph.of(place);
+        let lengths = &self.lengths[self.graph.start(place)..][..ends.len()];
+        ends.iter().copied().zip(lengths.iter().copied())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Lengths, NOBODY};
+use super::{Lengths, NO_POINT};
 use crate::error::Result;
 use crate::monitor::Monitor;
 
@@ -68,13 +68,13 @@ impl Tree {
         let place = graph.places[source];
         self.queue.begin(graph.longest, 0.0);
         self.distances[place as usize] = 0.0;
-        self.predecessors[place as usize] = NOBODY;
+        self.predecessors[place as usize] = NO_POINT;
         self.queue.push(0.0, place);
     }
 
     fn spread(&mut self, graph: &Lengths, limit: f64, monitor: &dyn Monitor) -> Result<()> {
         loop {
-            // before anybody leaves the queue: what waits after a stop is forgotten by the next
+            // before a point leaves the queue, because the next search forgets what waits after a stop
             if self.order.len().is_multiple_of(LOOK) {
                 monitor.check()?;
             }
@@ -98,7 +98,7 @@ impl Tree {
         for i in std::iter::once(first).chain(self.queue.drain()) {
             if self.distances[i as usize] > limit {
                 self.distances[i as usize] = f64::INFINITY;
-                self.predecessors[i as usize] = NOBODY;
+                self.predecessors[i as usize] = NO_POINT;
             }
         }
     }
@@ -110,7 +110,7 @@ impl Tree {
 
     /// The place before `place` on its path; `None` for the source and for places that were not reached.
     pub fn predecessor(&self, place: usize) -> Option<u32> {
-        Some(self.predecessors[place]).filter(|&before| before != NOBODY)
+        Some(self.predecessors[place]).filter(|&before| before != NO_POINT)
     }
 
     /// The places that were reached, the source first and none before its predecessor.
@@ -123,10 +123,10 @@ impl Tree {
         if self.distances.len() == n && self.queue.waiting == 0 {
             for &i in &self.order {
                 self.distances[i as usize] = f64::INFINITY;
-                self.predecessors[i as usize] = NOBODY;
+                self.predecessors[i as usize] = NO_POINT;
             }
         } else {
-            (self.distances, self.predecessors) = (vec![f64::INFINITY; n], vec![NOBODY; n]);
+            (self.distances, self.predecessors) = (vec![f64::INFINITY; n], vec![NO_POINT; n]);
             self.queue = Queue::default();
         }
         self.order.clear();
@@ -134,7 +134,7 @@ impl Tree {
 
     fn settle(&mut self, graph: &Lengths, i: u32, distance: f64) {
         self.order.push(i);
-        for (j, length) in graph.beside(i as usize) {
+        for (j, length) in graph.adjacent(i as usize) {
             let (through, known) = (distance + length, self.distances[j as usize]);
             if through < known {
                 self.distances[j as usize] = through;
@@ -142,8 +142,8 @@ impl Tree {
                 self.queue.push(through, j);
             } else if through == known && through > distance {
                 let before = &mut self.predecessors[j as usize];
-                // nobody is before a point where the paths begin
-                if *before != NOBODY && graph.points[i as usize] < graph.points[*before as usize] {
+                // no point comes before the one where the paths begin
+                if *before != NO_POINT && graph.points[i as usize] < graph.points[*before as usize] {
                     *before = i;
                 }
             }
@@ -192,7 +192,7 @@ impl Queue {
         self.waiting += 1;
     }
 
-    /// Whoever waits, in no order.
+    /// The points that wait, in no order.
     fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
         self.waiting = 0;
         let near = self.near.drain().map(|Reverse(waiting)| waiting);

@@ -20,8 +20,8 @@ const NAME: &str = "HLLE";
 /// A product that keeps less than this share of its length is a combination of those before it.
 const DEPENDENT: f64 = 1e-10;
 
-/// Parameters of HLLE. Without `include_self`, as in Donoho & Grimes and scikit-learn, a point that is nobody's
-/// neighbor has no weight at all, and an eigenvector of its own.
+/// Parameters of HLLE. Without `include_self`, as in Donoho & Grimes and scikit-learn, a point that is not a
+/// neighbor of any other has no weight, and an eigenvector of its own.
 pub type HlleParams = LtsaParams;
 
 /// W_i of HLLE for every neighborhood.

@@ -207,7 +207,7 @@ impl Workspace {
         for (&j, s) in self.passive.iter().zip(&self.solution) {
             u[j] = if complete { *s } else { (u[j] + step * (s - u[j])).max(0.0) };
         }
-        // whoever stopped the step is at 0 but for rounding
+        // the weight that limited the step is 0 up to rounding
         for (&j, s) in self.passive.iter().zip(&self.solution) {
             if *s <= 0.0 && u[j] <= 1e-14 * (u[j] - s) {
                 u[j] = 0.0;

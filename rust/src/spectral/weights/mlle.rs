@@ -126,7 +126,7 @@ fn write(local: &Local, tangent: &mut Tangent, reg: f64, out: &mut [f64]) {
             if filled < span.len() {
                 let (known, axis) = span[..filled + k].split_at_mut(filled);
                 axis.iter_mut().zip(t).for_each(|(a, t)| *a = t / length2.sqrt());
-                reject(known, axis); // beside a point far away, thin directions are orthogonal to few digits
+                reject(known, axis); // with a point far away, thin directions are orthogonal only to a few digits
                 let length = dot(axis, axis).sqrt();
                 axis.iter_mut().for_each(|a| *a /= length);
                 filled += k;

@@ -1,12 +1,12 @@
 //! New points in an embedding that stretches, by the affine map that best takes the points around them to their images.
 //!
-//! Outputs of LLE, LTSA and similar algorithms are smooth but no motions, so [`carry`](super::carry) is wrong for them.
+//! Outputs of LLE, LTSA and similar algorithms are smooth but no motions, so [`carry`](super::carry()) is wrong for them.
 //! Here the chart of the listed points (Goldberg & Ritov, Lemma 1) is taken to their images by least squares, as in
 //! LTSA (Zhang & Zha 2004).
 //!
 //! Cost: O(k a b + k a^2) for a new point with k listed, from dimension a, reduced to at most k, to b.
 
-use super::carry::{Carried, Data, Step, place_each};
+use super::{Carried, Data, Step, place_each};
 use crate::charts::Tangent;
 use crate::error::Result;
 use crate::linalg::{column, dot};
@@ -16,7 +16,7 @@ use crate::points::Points;
 /// A direction in which the listed points reach less far than this share of the longest tells nothing.
 const THIN: f64 = 1e-10;
 
-/// Takes every new point from the space of `source` into that of `target`, as [`carry`](super::carry) does, but by
+/// Takes every new point from the space of `source` into that of `target`, as [`carry`](super::carry()) does, but by
 /// affine maps. Errors are root mean squares of what is left of the images, in units of `target`.
 ///
 /// ```

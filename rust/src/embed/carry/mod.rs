@@ -5,6 +5,10 @@
 //!
 //! Cost: O(k a b) for a new point with k listed, from dimension a to b, if the narrower of the two has at most k.
 
+mod extend;
+
+pub use extend::extend;
+
 use super::{check_indices, check_len};
 use crate::charts::{Alignment, Local};
 use crate::error::{Error, Result};
@@ -62,16 +66,16 @@ pub fn carry(
 }
 
 /// New points, and the `k` points listed for each in `lists`.
-pub(super) struct Data<'a, 's, 't, 'n> {
-    pub source: &'a Points<'s>,
-    pub target: &'a Points<'t>,
-    pub new: &'a Points<'n>,
-    pub lists: &'a [u32],
-    pub k: usize,
+struct Data<'a, 's, 't, 'n> {
+    source: &'a Points<'s>,
+    target: &'a Points<'t>,
+    new: &'a Points<'n>,
+    lists: &'a [u32],
+    k: usize,
 }
 
 /// Places every new point: at the first listed point that coincides with it, or by `take`, which returns the error.
-pub(super) fn place_each<T: Default>(
+fn place_each<T: Default>(
     data: &Data,
     stage: &'static str,
     monitor: &dyn Monitor,
@@ -123,14 +127,14 @@ fn check(data: &Data) -> Result<()> {
 
 /// All that one point needs, reused by the next.
 #[derive(Default)]
-pub(super) struct Step<T> {
+struct Step<T> {
     point: Vec<f64>,
-    pub source: Local,
-    pub target: Local,
+    source: Local,
+    target: Local,
     row: Vec<f64>,
     /// The new point about the mean of the listed ones, in the coordinates of `source`.
-    pub offset: Vec<f64>,
-    pub map: T,
+    offset: Vec<f64>,
+    map: T,
 }
 
 impl<T> Step<T> {
@@ -144,7 +148,7 @@ impl<T> Step<T> {
     }
 
     /// Finds the offset by differences from the first listed point, so that a large common offset costs no digits.
-    pub fn find_offset(&mut self, source: &Points, list: &[u32]) {
+    fn find_offset(&mut self, source: &Points, list: &[u32]) {
         let (row, local) = (first(&mut self.row, source.dim()), &self.source);
         source.copy_row(list[0] as usize, row);
         row.iter_mut().zip(&self.point).for_each(|(r, p)| *r = p - *r);

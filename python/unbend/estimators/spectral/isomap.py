@@ -7,18 +7,18 @@ from typing import Literal
 
 import numpy as np
 
-from .. import _core
-from ..core.arrays import Matrix, thread_count
-from ..core.memory import Sizes
-from ..core.progress import Callback, Progress
-from ..core.random import RandomState
-from ..fit.spectral.isomap import IsomapSettings
-from ..fit.spectral.scaling import check_landmarks
-from ..fit.spectral.triangulation import Triangulation
-from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod, within
-from .base import Placed, estimator
-from .on_graph import GraphEstimator
-from .tables.attributes import ON_GRAPH
+from ... import _core
+from ...core.arrays import Matrix, thread_count
+from ...core.memory import Sizes
+from ...core.progress import Callback, Progress
+from ...core.random import RandomState
+from ...fit.spectral.isomap import IsomapSettings
+from ...fit.spectral.scaling import check_landmarks
+from ...fit.spectral.triangulation import Triangulation
+from ...graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod, within
+from ..base import Placed, estimator
+from ..on_graph import GraphEstimator
+from ..tables.attributes import ON_GRAPH
 
 __all__ = ["Isomap"]
 

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .. import _core
-from ..core.memory import Sizes
-from ..core.progress import Callback
-from ..fit.problem import Problem
-from ..fit.spectral.eigenvectors import Spectrum
-from ..fit.spectral.normalized import NormalizedSettings, Rectify, walk_scales
-from ..graph.neighbors import DEFAULT_RECALL, SearchMethod
-from .base import Array, estimator
-from .on_graph import GraphEstimator
-from .tables.attributes import NORMALIZED
+from ... import _core
+from ...core.memory import Sizes
+from ...core.progress import Callback
+from ...fit.problem import Problem
+from ...fit.spectral.eigenvectors import Spectrum
+from ...fit.spectral.normalized import NormalizedSettings, Rectify, walk_scales
+from ...graph.neighbors import DEFAULT_RECALL, SearchMethod
+from ..base import Array, estimator
+from ..on_graph import GraphEstimator
+from ..tables.attributes import NORMALIZED
 
 __all__ = [
     "DiffusionMaps",

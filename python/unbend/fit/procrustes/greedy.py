@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.progress import Progress
-from ..core.random import seed_from
-from .problem import Problem
-from .procrustes import ProcrustesEmbedding, ProcrustesSettings, Stages
+from ...core.progress import Progress
+from ...core.random import seed_from
+from ..problem import Problem
+from . import ProcrustesEmbedding, ProcrustesSettings, Stages
 
 __all__ = ["GreedySettings"]
 

@@ -13,16 +13,16 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _core
-from ..core.caller import warn
-from ..core.progress import Progress
-from ..core.random import seed_from
-from ..metrics.overlap import OVERLAPPING
-from .assembly import solve
-from .cut import NotFlatWarning, is_suspicious
-from .problem import Array, Indices, Problem
-from .procrustes import ProcrustesEmbedding, ProcrustesSettings, Stages
-from .spectral.connection import connection_vectors
+from ... import _core
+from ...core.caller import warn
+from ...core.progress import Progress
+from ...core.random import seed_from
+from ...metrics.overlap import OVERLAPPING
+from ..assembly import solve
+from ..cut import NotFlatWarning, is_suspicious
+from ..problem import Array, Indices, Problem
+from ..spectral.connection import connection_vectors
+from . import ProcrustesEmbedding, ProcrustesSettings, Stages
 
 __all__ = ["AlignedEmbedding", "AlignmentSettings", "Method", "warn_if_not_flat"]
 

@@ -9,18 +9,18 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from .. import _core
-from ..core import memory
-from ..core.caller import warn
-from ..core.progress import Progress
-from ..core.random import RandomState
-from ..graph.cut import pairs_of
-from ..metrics import Faithfulness
-from ..metrics.overlap import OVERLAPPING
-from .cut import MAX_RELAYOUTS, MIN_TORN, CutPolicy, Cutter, NotFlatWarning, Seam, Sheet, is_suspicious
-from .embedding import Embedding
-from .problem import Array, Flags, Indices, Problem
-from .refine import Refinement, Steps, refined
+from ... import _core
+from ...core import memory
+from ...core.caller import warn
+from ...core.progress import Progress
+from ...core.random import RandomState
+from ...graph.cut import pairs_of
+from ...metrics import Faithfulness
+from ...metrics.overlap import OVERLAPPING
+from ..cut import MAX_RELAYOUTS, MIN_TORN, CutPolicy, Cutter, NotFlatWarning, Seam, Sheet, is_suspicious
+from ..embedding import Embedding
+from ..problem import Array, Flags, Indices, Problem
+from ..refine import Refinement, Steps, refined
 
 __all__ = ["NotFlatWarning", "ProcrustesEmbedding", "ProcrustesSettings", "Stages"]
 

@@ -1,0 +1,1 @@
+"""Estimators that take eigenvectors: the normalized family and Isomap."""
