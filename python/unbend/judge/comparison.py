@@ -295,4 +295,3 @@ def by_name(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if not named:
         raise ValueError("embeddings is empty: at least 1 is needed")
     return named
-

@@ -221,7 +221,8 @@ class MeasureContext:
             return replace(part, entries=entries)
         whole = self._along(self.graph, y, replace(part.whole, shepard=part.shepard))
         on_whole = {
-            name: self._value(name, y, whole) if _sees_a_cut(name) else value for name, value in entries.items()
+            name: self._value(name, y, whole) if _sees_a_cut(name) else value
+            for name, value in entries.items()
         }
         entries |= {
             name: replace(value, whole=on_whole[name]) for name, value in entries.items() if _sees_a_cut(name)

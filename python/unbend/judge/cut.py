@@ -11,7 +11,11 @@ def cut_sentence(n_cut_pairs: int, m: Faithfulness | None) -> str:
     """Return how many pairs are left out, and R_N with them; empty if there are none."""
     if n_cut_pairs == 0:
         return ""
-    are = "pair of neighbors that the cut parts is" if n_cut_pairs == 1 else "pairs of neighbors that the cut parts are"
+    are = (
+        "pair of neighbors that the cut parts is"
+        if n_cut_pairs == 1
+        else "pairs of neighbors that the cut parts are"
+    )
     text = f"{n_cut_pairs:,} {are} left out"
     if m is None or m.whole is None:
         return f"{text}."

@@ -215,9 +215,7 @@ def measured(
     overlap = LazyOverlap(y, graph, overlap_steps, centers, n_jobs)
 
     def on(parts: Neighborhoods) -> Core:
-        return lambda y, fields: _core.faithfulness(
-            x, y, parts.core, include_self, centers, fields, threads
-        )
+        return lambda y, fields: _core.faithfulness(x, y, parts.core, include_self, centers, fields, threads)
 
     whole = _filled(core or on(graph), len(x), overlap)
     if cut is None or len(cut) == 0:

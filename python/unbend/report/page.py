@@ -114,17 +114,17 @@ def summary(found: Comparison) -> str:
     rest = f" ({others})" if others else ""
     scale = f"{m.meaning}, {m.low if m.better == 'lower' else m.high:g} is perfect"
     if m.name in ("r_n", "r_c") and "lower_bound" in found[best[0]]:
-        d, bound = found[best[0]].shape[1], found[best[0]]["lower_bound"].value
+        d, bound = found[best[0]].shape[1], found[best[0]]["lower_bound"].with_all_pairs.value
         scale += f", and no embedding in {d} dimension{'s' * (d != 1)} can be below {bound:.3g}"
     if len(found) == 1:
-        return f"The embedding {best[0]} has {m.symbol} {values[best[0]]}: {scale}."
+        return f"The embedding {best[0]} has {found.order} {values[best[0]]}: {scale}."
     if len(best) == 1:
-        first = f"{best[0]} is the best by {m.symbol}, with {values[best[0]]}{rest}"
+        first = f"{best[0]} is the best by {found.order}, with {values[best[0]]}{rest}"
         return f"Of {len(found)} embeddings, {first}: {scale}."
     tied = f"{', '.join(best[:-1])} and {best[-1]}"
     reached = ", ".join(values[name] for name in best)
     return (
-        f"Of {len(found)} embeddings, {tied} share the first place by {m.symbol}, with {reached}{rest}: "
+        f"Of {len(found)} embeddings, {tied} share the first place by {found.order}, with {reached}{rest}: "
         f"none is surely better, and {scale}."
     )
 

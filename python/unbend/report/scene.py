@@ -209,9 +209,7 @@ def _shade(found: Comparison) -> Measure | None:
     return next((MEASURES[name] for name in (found.by, "r_c", "r_n") if name in at_points), None)
 
 
-def _errors(
-    context: MeasureContext, name: str, quality: Quality, shade: Measure
-) -> npt.NDArray[np.float64]:
+def _errors(context: MeasureContext, name: str, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
     """Return the error of each point, larger is worse; NaN at points that were not measured.
 
     Pairs of neighbors that a cut parts do not count.
