@@ -63,7 +63,7 @@ def read_pairs(path: str | os.PathLike[str], n: int) -> Any:
         )
     for row, column in np.argwhere(~((pairs >= 0) & (pairs < n) & (pairs == np.floor(pairs))))[:1]:
         raise FileError(
-            f"{path}, pair {row + 1} holds {pairs[row, column]}, which is not the index of a point: give whole "
+            f"{path}, pair {row + 1} holds {pairs[row, column]:.15g}, which is not the index of a point: give whole "
             f"numbers from 0 to {n - 1}"
         )
     return pairs.astype(np.int64)

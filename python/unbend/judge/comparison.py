@@ -247,8 +247,8 @@ def compare(
     ----------
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
         The embeddings, from any tools, or fitted estimators. Those of a sequence are called "1", "2" and so
-        on. Names that are not text become text. Fitted estimators also bring their cuts and, if all agree
-        and you give no `n_neighbors`, `radius` or `neighborhoods`, their number of neighbors.
+        on. Names that are not text become text. Fitted estimators also bring their cuts and, unless you
+        give `n_neighbors`, `radius` or `neighborhoods`, the smallest of their numbers of neighbors.
     measures : "all" or sequence of str
         Names of measures or of their families, as for :func:`quality`.
     by : str, default "r_c"

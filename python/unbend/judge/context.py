@@ -21,7 +21,7 @@ from ..metrics.distances import measured_geodesic, measured_shepard
 from ..metrics.nieqa import Skeleton, measured_asim, measured_local
 from ..metrics.ranks import measured_ranks
 from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
-from ..metrics.subject import Subject, common_neighbors
+from ..metrics.subject import Subject, fewest_neighbors
 from .measures import FAMILIES, MEASURES, Value
 
 # All points are measured up to this number; above it, "auto" draws a sample by default.
@@ -101,7 +101,7 @@ class MeasureContext:
         for name in merits:
             check_merit("by", name, demanded, left_out)
         if neighborhoods is None and radius is None and n_neighbors is None:
-            n_neighbors = common_neighbors(subjects.values())
+            n_neighbors = fewest_neighbors(subjects.values())
         graph = resolve(points, neighborhoods, n_neighbors, radius, sampling.n_jobs)
         if len(graph.indices) == 0:
             where = "" if radius is None else f" within radius = {radius}"

@@ -18,7 +18,7 @@ from ..graph.cut import Pairs, length_of, pairs_of, share_of, without
 from ..graph.neighbors import Neighborhoods, resolve
 from .overlap import OVERLAP_STEPS, LazyOverlap, WithOverlap
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, WithErrors, checked, standard_error
-from .subject import Subject, common_neighbors
+from .subject import Subject, fewest_neighbors
 from .table import PARAMETERS, scoring
 
 Kind = Literal["R", "R_N", "R_C", "R_PCA"]
@@ -181,7 +181,7 @@ def faithfulness(
     x, steps = checked(X), as_count(overlap_steps, "overlap_steps")
     subject = Subject.of(x, Y, cut, narrower=True)
     if neighborhoods is None and radius is None and n_neighbors is None:
-        n_neighbors = common_neighbors([subject])
+        n_neighbors = fewest_neighbors([subject])
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     y = np.array(subject.y, order="C")  # Y may change before the overlap is computed
     options: dict[str, Any] = {"include_self": bool(include_self), "overlap_steps": steps, "n_jobs": n_jobs}

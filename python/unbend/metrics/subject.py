@@ -9,7 +9,7 @@ from typing import Any
 from ..graph.cut import Pairs, as_pairs
 from .sampling import companion
 
-__all__ = ["Subject", "common_neighbors"]
+__all__ = ["Subject", "fewest_neighbors"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +36,10 @@ class Subject:
         return cls(y, checked, getattr(source, "n_neighbors_", None), sentence)
 
 
-def common_neighbors(subjects: Iterable[Subject]) -> int | None:
-    """Return the number of neighbors of fitted estimators, if all that have one agree; else None.
+def fewest_neighbors(subjects: Iterable[Subject]) -> int | None:
+    """Return the smallest number of neighbors of fitted estimators, None if there are none.
 
-    A cut is known for the neighbors of its fit: with more of them, some pairs across it are not known.
+    A cut is known for the neighbors of its fit: with more neighbors, some pairs across it are not known.
     """
-    numbers = {subject.n_neighbors for subject in subjects} - {None}
-    return numbers.pop() if len(numbers) == 1 else None
+    numbers = (subject.n_neighbors for subject in subjects)
+    return min((number for number in numbers if number is not None), default=None)
