@@ -61,10 +61,12 @@ def read_pairs(path: str | os.PathLike[str], n: int) -> Any:
         raise FileError(
             f"{path} holds {pairs.dtype} entries: whole numbers are needed, the indices of points"
         )
-    for row, column in np.argwhere(~((pairs >= 0) & (pairs < n) & (pairs == np.floor(pairs))))[:1]:
+    are_indices = (pairs >= 0) & (pairs < n) & (pairs == np.floor(pairs))
+    if not are_indices.all():
+        row, column = np.argwhere(~are_indices)[0]
         raise FileError(
-            f"{path}, pair {row + 1} holds {pairs[row, column]:.15g}, which is not the index of a point: give whole "
-            f"numbers from 0 to {n - 1}"
+            f"{path}, pair {row + 1} holds {pairs[row, column]:.15g}, which is not the index of a point: give "
+            f"whole numbers from 0 to {n - 1}"
         )
     return pairs.astype(np.int64)
 
