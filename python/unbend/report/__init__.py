@@ -51,10 +51,12 @@ class Report:
     n_drawn: int
 
     def __str__(self) -> str:
-        """Return the summary of the page, and its path."""
+        """Return the summary of the page, what the cuts of the embeddings leave out, and its path."""
         from .page import summary
 
-        return "\n".join([*wrapped(summary(self.comparison)), str(self.path)])
+        cuts = {name: quality.cut_sentence for name, quality in self.comparison.items()}
+        lines = [line for name, text in cuts.items() if text for line in wrapped(f"{name}: {text}")]
+        return "\n".join([*wrapped(summary(self.comparison)), *lines, str(self.path)])
 
 
 @documented(FUNCTIONS, scopes=["quality"])
