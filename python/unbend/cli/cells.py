@@ -46,6 +46,8 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"in cells the output must be an .npy file, not {options.output}")
     if options.save is not None:
         raise UsageError("--save keeps all data in memory: leave it out with cells")
+    if options.cut_pairs is not None:
+        raise UsageError("--cut-pairs has no pairs to write: data in cells are not cut, leave it out")
     if options.cut == "yes":
         raise UsageError("--cut yes cannot be done in cells")
     if options.refine == "pointwise":

@@ -7,14 +7,18 @@ from typing import Any
 
 import unbend as ub
 
-from ..files import check_target, read_labels, read_points, split_key
+from ..files import check_target, read_labels, read_pairs, read_points, split_key
 from ..report import SUFFIXES
 from .options import COMPARED, SAMPLING, Command, UsageError
-from .words import coordinates, read_companion, sampling, show, shows_progress
+from .words import coordinates, read_embedding, sampling, show, shows_progress
 
 __all__ = ["COMPARE", "REPORT"]
 
-EMBEDDINGS: dict[str, dict[str, Any]] = {"Y": {"nargs": "+"}, "by": {"default": "r_c"}}
+EMBEDDINGS: dict[str, dict[str, Any]] = {
+    "Y": {"nargs": "+"},
+    "by": {"default": "r_c"},
+    "cut_pairs": {"action": "append", "default": []},
+}
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -46,8 +50,10 @@ def report(options: argparse.Namespace) -> None:
 def _shared(x: Any, options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that both commands hand on."""
     names = "all" if options.measures is None else [name.strip() for name in options.measures.split(",")]
+    named = _named(options.Y)
     return {
-        "embeddings": {name: _embedding(x, file, options) for name, file in _named(options.Y).items()},
+        "embeddings": {name: read_embedding(x, file, options) for name, file in named.items()},
+        "cuts": _cuts(x, list(named), options),
         "measures": names,
         "n_neighbors": options.neighbors,
         "by": options.by,
@@ -57,15 +63,19 @@ def _shared(x: Any, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _embedding(x: Any, file: str, options: argparse.Namespace) -> Any:
-    from ..estimators.models import is_model
-
-    if not is_model(file):
-        return read_companion(x, file, options)
-    model = ub.load(file)
-    if len(model.embedding_) != len(x):
-        raise UsageError(f"{options.X} has {len(x)} rows, but the model {file} has {len(model.embedding_)}")
-    return model
+def _cuts(x: Any, names: list[str], options: argparse.Namespace) -> dict[str, Any]:
+    """Return the pairs of each --cut-pairs by its embedding; a single embedding need not be named."""
+    cuts: dict[str, Any] = {}
+    for text in options.cut_pairs:
+        single = names[0] if len(names) == 1 else None
+        name = next((name for name in names if text.startswith(f"{name}=")), single)
+        if name is None:
+            known = ", ".join(names)
+            raise UsageError(f"--cut-pairs {text} is not of the form NAME=FILE, where NAME is one of {known}")
+        if name in cuts:
+            raise UsageError(f"--cut-pairs is given twice for {name}: give one file")
+        cuts[name] = read_pairs(text.removeprefix(f"{name}="), len(x))
+    return cuts
 
 
 def _named(files: list[str]) -> dict[str, str]:
@@ -95,7 +105,9 @@ Measure several embeddings of the data X in every way, and rank them.
 Row i of each embedding is the image of row i of X. All embeddings are measured
 at the same points. An embedding is named after its file, without folder and
 suffix, or after its array in an .npz: file.npz:NAME. It can also be a model
-that unbend embed --save wrote.
+that unbend embed --save wrote. Pairs of neighbors that the cut of an embedding
+parts do not count as neighbors in its numbers, but embeddings are ranked with
+them.
 """,
     f"""\
 {COMPARED}--coordinates U  true coordinates: adds the measure M_t

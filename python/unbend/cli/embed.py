@@ -12,8 +12,10 @@ import unbend as ub
 
 from ..choose.methods import NORMALIZED
 from ..core.memory import IMPORTED
-from ..files import check_target, read_points, split_key, write_points
+from ..files import PAIR_SUFFIXES, check_target, read_points, split_key, write_points
 from ..graph.neighbors import DEFAULT_NEIGHBORS
+from ..judge.cut import cut_sentence
+from ..metrics.subject import Subject
 from . import cells
 from .methods import METHODS, estimator, in_words, record
 from .options import JSON, OUTPUT, Command, UsageError
@@ -25,6 +27,7 @@ ONLY_FOR = {
     "init": ("gp",),
     "alignment": ("psa",),
     "rectify": tuple(NORMALIZED),
+    "cut_pairs": ("gp", "psa"),
     "max_memory": ("gp", "psa"),
     "points_per_cell": ("gp", "psa"),
 }
@@ -38,6 +41,8 @@ def run(options: argparse.Namespace) -> None:
         if os.path.realpath(options.output) == os.path.realpath(options.save):
             raise UsageError(f"--output and --save are both {options.save}: give them different names")
         check_target(options.save, force=options.force, suffixes=())
+    if options.cut_pairs is not None:
+        _check_pairs_target(options)
     for name, methods in ONLY_FOR.items():
         if getattr(options, name) not in (None, False) and options.method not in methods:
             flag = f"--{name.replace('_', '-')}"
@@ -51,9 +56,19 @@ def run(options: argparse.Namespace) -> None:
     write_points(options.output, model.embedding_, force=options.force, name=array, source=options.X)
     if options.save is not None:
         model.save(options.save)
+    if options.cut_pairs is not None:
+        write_points(options.cut_pairs, model.cut_pairs_, force=options.force)
     if options.json or not options.quiet:
         m, graph = _measured(model, x, options)
         show(options, _record(model, m, options), _lines(model, x, m, graph, options))
+
+
+def _check_pairs_target(options: argparse.Namespace) -> None:
+    others = {"--output": split_key(options.output, "arrays")[0], "--save": options.save}
+    for flag, other in others.items():
+        if other is not None and os.path.realpath(other) == os.path.realpath(options.cut_pairs):
+            raise UsageError(f"{flag} and --cut-pairs are both {other}: give them different names")
+    check_target(options.cut_pairs, force=options.force, suffixes=PAIR_SUFFIXES)
 
 
 def _points(options: argparse.Namespace) -> Any:
@@ -94,6 +109,7 @@ def _record(model: Any, m: ub.Faithfulness, options: argparse.Namespace) -> dict
         "x": options.X,
         "y": options.output,
         "model": options.save,
+        "cut_pairs": options.cut_pairs,
         "method": options.method,
         "n_components": model.embedding_.shape[1],
         **record(model),
@@ -124,13 +140,13 @@ def _lines(
         yield f"model      {options.save}"
     if len(getattr(model, "cut_pairs_", ())):
         seams = f"{len(model.seams_)} seam{'s' * (len(model.seams_) != 1)}"
-        yield from entry("cut", f"{model.surface_}; {seams}, {m.cut_share:.1%} of neighborhoods cut")
+        yield from entry("cut", f"{model.surface_}; {seams}; {cut_sentence(m.n_cut_pairs, m)}")
     yield ""
     yield from timing_lines(model.timings_)
     yield ""
     yield from number_lines(m, y.shape[1], ("r_n", "lower_bound", "r_c", "overlap"))
     yield ""
-    yield from verdict_lines(m, x, y, graph, model, include_self=True, n_jobs=options.jobs)
+    yield from verdict_lines(m, x, graph, Subject.of(x, model), include_self=True, n_jobs=options.jobs)
 
 
 def _method_in_words(model: Any) -> str:
@@ -176,6 +192,7 @@ X  data, one point per row
 --rectify  lle to dfm: undo the normalization of axes
 --seed S  seed of random choices (0)
 --save MODEL  save the model for unbend transform
+--cut-pairs FILE  psa, gp: write the pairs of neighbors that a cut parts
 --max-memory SIZE  psa, gp: memory limit, as 4G; see below
 --points-per-cell N  psa, gp: embed in cells of about N points
 {JSON}""",
@@ -201,7 +218,7 @@ examples:
   unbend embed roll.npy -o flat.npy
   unbend embed huge.npy -o flat.npy --max-memory 4G
   unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
-  unbend embed scan.npz:points -o flat.npy --cut yes
+  unbend embed scan.npz:points -o flat.npy --cut yes --cut-pairs pairs.npy
   unbend embed roll.npy -o flat.npy --save roll.unbend --json
   unbend embed cells.h5ad:X_pca -o cells-flat.h5ad
 

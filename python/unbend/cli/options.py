@@ -22,6 +22,7 @@ X  data, one point per row
 Y  embeddings, rows in the same order
 --by NAME  measure that ranks them (r_c)
 --measures NAMES  measures or families, separated by commas (all)
+--cut-pairs NAME=FILE  pairs of neighbors that the cut of embedding NAME parts
 """
 """Arguments of commands that compare embeddings."""
 

@@ -18,9 +18,12 @@ import unbend as ub
 
 from ..core.jsonable import finite
 from ..files import read_points
+from ..graph.cut import without
 from ..judge.verdict import gather, read
 from ..metrics import nieqa_local
 from ..metrics.sampling import pair
+from ..metrics.subject import Subject
+from .options import UsageError
 
 WIDTH = 79
 """Number of characters of the longest line that is printed."""
@@ -44,6 +47,18 @@ NUMBERS = {
 def read_companion(x: Any, file: str, options: argparse.Namespace) -> Any:
     """Read a file that must have one row for each row of the data."""
     return pair(x, read_points(file), (options.X, file), narrower=False)[1]
+
+
+def read_embedding(x: Any, file: str, options: argparse.Namespace) -> Any:
+    """Read an embedding of the data: points, or a fitted estimator from a saved model."""
+    from ..estimators.models import is_model
+
+    if not is_model(file):
+        return read_companion(x, file, options)
+    model = ub.load(file)
+    if len(model.embedding_) != len(x):
+        raise UsageError(f"{options.X} has {len(x)} rows, but the model {file} has {len(model.embedding_)}")
+    return model
 
 
 def coordinates(x: Any, options: argparse.Namespace) -> Any:
@@ -133,29 +148,28 @@ def candidate_lines(model: Any) -> Iterator[str]:
 
 
 def verdict_lines(
-    m: ub.Faithfulness, x: Any, y: Any, graph: ub.Neighborhoods, model: Any = None, **options: Any
+    m: ub.Faithfulness, x: Any, graph: ub.Neighborhoods, subject: Subject, **options: Any
 ) -> Iterator[str]:
     """Yield the lines with the worst 1 % of the points, and with what the numbers mean together.
 
     The verdict of a fitted model that has one comes first, because it has seen more than single neighborhoods.
+    The numbers are those of the sheet if the embedding was cut, as in `compare`.
     """
-    verdict = getattr(model, "verdict_", None)
     part = worst(m)
     count, r_n, points = part["n_points"], part["r_n"], ", ".join(map(str, part["points"]))
     if count:
-        many = f"{count:,} points, mean R_N {r_n:.3g}; worst {points}"
-        yield from entry("  worst 1 %", f"point {points}, R_N {r_n:.3g}" if count == 1 else many)
+        text = f"{count:,} points, mean R_N {r_n:.3g}; worst {points}"
+        text = f"point {points}, R_N {r_n:.3g}" if count == 1 else text
+        most = count * r_n > 0.5 * m.r_n * (m.n_centers - m.n_degenerate)
+        yield from entry("  worst 1 %", text + "; most of R_N" * most)
     centers: Any = m.centers if m.n_centers < m.n_points else None
-    m_l = nieqa_local(x, y, neighborhoods=graph, n_centers=centers, **options)
-    sentence = read(gather(m, float(m_l))).sentence
-    if count * r_n > 0.5 * m.r_n * (m.n_centers - m.n_degenerate):
-        sentence += " The worst 1 % of the points make up most of R_N."
-    if verdict is None:
-        yield from entry("  verdict", sentence)
-        return
-    yield from entry("  verdict", verdict.sentence)
-    if verdict.trusted:
-        yield from entry("  locally", sentence)
+    sheet = graph if subject.cut is None else without(graph, subject.cut)[0]
+    m_l = nieqa_local(x, subject.y, neighborhoods=sheet, n_centers=centers, **options)
+    if subject.fit_sentence:
+        yield from entry("  verdict", subject.fit_sentence)
+    yield from entry(
+        "  locally" if subject.fit_sentence else "  verdict", read(gather(m, float(m_l))).sentence
+    )
 
 
 @contextmanager

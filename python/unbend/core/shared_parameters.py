@@ -75,6 +75,15 @@ FUNCTIONS = table(
         n_centers
             Number of points to measure, as a random sample. "auto" takes a sample large enough for
             `half_width`. By default all of up to 100,000 points are measured, and "auto" applies to more.
+        cut : array-like of shape (m, 2)
+            Pairs of neighbors that a cut parts, such as `cut_pairs_` of an estimator, which is the default if
+            you give a fitted estimator. They do not count as neighbors, so the measures tell how faithful the
+            sheet between the cuts is. Measures that count them are returned as well, as `whole`. Give an
+            empty list to measure a fitted estimator on all neighborhoods only.
+        cuts : mapping of str to array-like of shape (m, 2)
+            Pairs of neighbors that the cut of each embedding parts, by the names of the embeddings; those of
+            fitted estimators are known. Each embedding is measured without the pairs of its own cut, but
+            ranked with all pairs: see :class:`Comparison`.
         """,
         n_centers=sample_size,
     ),

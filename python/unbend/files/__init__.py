@@ -1,15 +1,18 @@
-"""Tables and labels in files: .npy, .npz, .csv, .parquet, .h5ad and Zarr."""
+"""Tables, labels and pairs in files: .npy, .npz, .csv, .parquet, .h5ad and Zarr."""
 
 from .atomic import write_atomically
 from .errors import FileError
 from .labels import read_labels
+from .pairs import PAIR_SUFFIXES, read_pairs
 from .tables import check_target, open_points, read_points, split_key, write_points
 
 __all__ = [
+    "PAIR_SUFFIXES",
     "FileError",
     "check_target",
     "open_points",
     "read_labels",
+    "read_pairs",
     "read_points",
     "split_key",
     "write_atomically",

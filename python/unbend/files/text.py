@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 import warnings
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,7 +15,10 @@ import numpy as np
 
 from .errors import FileError, one_line
 
-__all__ = ["column_names", "column_places", "open_text", "read", "read_column", "write_csv", "write_tsv"]
+__all__ = [
+    *("column_names", "column_places", "has_only_a_header", "open_text"),
+    *("read", "read_column", "write_csv", "write_tsv"),
+]
 
 LISTED_COLUMNS = 6
 """Number of columns that a message lists; further ones become three dots."""
@@ -44,6 +49,13 @@ def open_text(file: Path) -> IO[str]:
     """Open a text file."""
     # A byte that is not UTF-8 may be part of a column name; in a number it is reported as a bad cell.
     return open(file, encoding="utf-8-sig", errors="replace")
+
+
+def has_only_a_header(file: Path) -> bool:
+    """Return whether a table holds a line without numbers, and no other."""
+    with open_text(file) as handle:
+        lines = list(islice((line for line in handle if line.split("#", 1)[0].strip()), 2))
+    return len(lines) == 1 and not any(map(_is_number, re.split("[,;\t]", lines[0])))
 
 
 def column_places(file: Path, key: str, names: list[str] | None) -> Iterator[int]:

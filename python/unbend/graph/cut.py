@@ -17,15 +17,19 @@ Flags = npt.NDArray[np.bool_]
 Pairs = npt.NDArray[np.uint32]
 
 
-def as_pairs(cut: Any, n: int) -> Pairs:
-    """Return the pairs of points that a caller gives as a cut, checked."""
+def as_pairs(cut: Any, n: int, name: str = "cut") -> Pairs:
+    """Return the pairs of points that a caller gives as a cut, checked; `name` is their name in errors."""
     pairs = np.asarray(cut)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
-            f"cut must be pairs of points, got an array of shape {pairs.shape} and {pairs.dtype}"
+            f"{name} must be pairs of points, got an array of shape {pairs.shape} and {pairs.dtype}: give two "
+            "whole numbers in each row"
         )
     if pairs.size and not 0 <= int(pairs.min()) <= int(pairs.max()) < n:
-        raise ValueError(f"cut holds points from {pairs.min()} to {pairs.max()}, but there are {n}")
+        raise ValueError(
+            f"{name} holds points from {pairs.min()} to {pairs.max()}, but there are {n}: give indices from 0 "
+            f"to {n - 1}"
+        )
     return np.ascontiguousarray(pairs, dtype=np.uint32)
 
 

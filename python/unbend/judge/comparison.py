@@ -27,6 +27,9 @@ BY = "r_c"
 # are about 1, so smaller absolute differences mean nothing.
 _ROUNDING, _NOTHING = 1e-9, 1e-12
 
+WITH_ALL_PAIRS = "with all pairs"
+"""Name of a number that counts the pairs of neighbors that a cut parts."""
+
 # Widths of the column with the names of measures, and of a cell without and with its margin.
 _SYMBOL, _CELL = 20, (12, 20)
 
@@ -54,6 +57,10 @@ class Comparison(Table[Quality]):
 
     Names are text. Other keys stand for their text, such as 1 for "1".
 
+    An embedding that was cut is measured without the pairs of neighbors that its cut parts. But all embeddings
+    are ranked, ordered and compared with all pairs, on the same neighborhoods, so that a cut never improves a
+    rank. The table then has two rows for each measure that a cut changes; stars are in the second.
+
     Attributes
     ----------
     by : str
@@ -80,20 +87,24 @@ class Comparison(Table[Quality]):
         return [MEASURES[name] for name in qualities[0] if all(name in q for q in qualities)]
 
     def difference(self, first: str, second: str, measure: str | None = None) -> Difference:
-        """Return the measure, `by` if not given, of the embedding `first` minus that of `second`."""
+        """Return the measure, `by` if not given, of the embedding `first` minus that of `second`.
+
+        Both are those with all pairs of neighbors.
+        """
         name = measure or self.by
-        return _difference(self[first][name], self[second][name])
+        return _difference(self[first][name].with_all_pairs, self[second][name].with_all_pairs)
 
     def ranks(self, measure: str | None = None) -> dict[str, int]:
         """Return the rank of each embedding: 1 plus the number of embeddings that are surely better.
 
         An embedding is surely better if the 95 % interval of the difference does not hold 0. Embeddings that
         the sample cannot separate share a rank, and so do those that differ by rounding. The measure, `by` if
-        not given, must have a better direction.
+        not given, must have a better direction. Cuts do not count: values are those with all pairs of
+        neighbors.
         """
         asked = measure or self.by
         check_merit("measure", asked, [m.name for m in self.measures], {})
-        values = {name: quality[asked] for name, quality in self.items()}
+        values = {name: quality[asked].with_all_pairs for name, quality in self.items()}
         return {
             name: 1 + sum(_surely_better(other, value) for other in values.values())
             for name, value in values.items()
@@ -105,9 +116,26 @@ class Comparison(Table[Quality]):
         return {"by": self.by, "embeddings": {name: q.to_dict() for name, q in self.items()}, "ranks": ranks}
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas data frame with a row for each embedding and a column for each measure."""
-        rows = {name: {m.name: q[m.name].value for m in self.measures} for name, q in self.items()}
+        """Return a pandas data frame with a row for each embedding and a column for each measure.
+
+        A measure that a cut changes has a second column, such as "r_n_whole", with all pairs of neighbors.
+        """
+        rows = {
+            name: {
+                column: value
+                for m in self.measures
+                for column, value in [
+                    (m.name, q[m.name].value),
+                    *[(f"{m.name}_whole", q[m.name].with_all_pairs.value)] * self.is_changed_by_cuts(m),
+                ]
+            }
+            for name, q in self.items()
+        }
         return pandas().DataFrame.from_dict(rows, orient="index")
+
+    def is_changed_by_cuts(self, measure: Measure) -> bool:
+        """Return whether a cut of any embedding changes a measure."""
+        return any(quality[measure.name].whole is not None for quality in self.values())
 
     def __str__(self) -> str:
         names = list(self)
@@ -125,16 +153,29 @@ class Comparison(Table[Quality]):
         yield " " * _SYMBOL + "".join(f"{labels[name]:>{width - 1}} " for name in names)
         for m in self.measures:
             ranks = self.ranks(m.name) if m.better else dict.fromkeys(self, 0)
-            cells = "".join(_cell(self[name][m.name], ranks[name] == 1, unsure) for name in names)
-            yield f"{'>' if m.name == self.by else ' '} {m.symbol:<{_SYMBOL - 2}}{cells}".rstrip()
+            symbol = m.symbol
+            if self.is_changed_by_cuts(m):
+                cells = "".join(_cell(self[name][m.name], False, unsure) for name in names)
+                yield f"  {symbol:<{_SYMBOL - 2}}{cells}".rstrip()
+                symbol = f"  {WITH_ALL_PAIRS}"
+            values = {name: self[name][m.name].with_all_pairs for name in names}
+            cells = "".join(_cell(value, ranks[name] == 1, unsure) for name, value in values.items())
+            yield f"{'>' if m.name == self.by else ' '} {symbol:<{_SYMBOL - 2}}{cells}".rstrip()
 
     def _verdicts(self) -> Iterator[str]:
         """Yield the embeddings in their order, each with its verdict."""
-        symbol, ranks = MEASURES[self.by].symbol, self.ranks()
-        yield f"* none is surely better; > the order, by {symbol}:"
+        ranks = self.ranks()
+        yield f"* none is surely better; > the order, by {self.order}:"
         for name, quality in self.items():
-            verdict = f": {quality.reading}" if quality.reading else ""
+            verdict = f": {quality.statement}" if quality.statement else ""
             yield from wrapped(name + verdict, f"{ranks[name]:>3}. ", " " * 5)
+            yield from wrapped(quality.cut_sentence, " " * 5, " " * 5)
+
+    @property
+    def order(self) -> str:
+        """Name of the number by which the embeddings are ordered."""
+        measure = MEASURES[self.by]
+        return measure.symbol + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(measure)
 
 
 def _cell(value: Value, best: bool, unsure: bool) -> str:
@@ -188,6 +229,7 @@ def compare(
     radius: float | None = None,
     neighborhoods: Neighborhoods | None = None,
     coordinates: Any = None,
+    cuts: Mapping[str, Any] | None = None,
     n_centers: NCenters = None,
     half_width: float = HALF_WIDTH,
     n_sources: int | None = None,
@@ -205,7 +247,8 @@ def compare(
     ----------
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
         The embeddings, from any tools, or fitted estimators. Those of a sequence are called "1", "2" and so
-        on. Names that are not text become text.
+        on. Names that are not text become text. Fitted estimators also bring their cuts and, unless you
+        give `n_neighbors`, `radius` or `neighborhoods`, the smallest of their numbers of neighbors.
     measures : "all" or sequence of str
         Names of measures or of their families, as for :func:`quality`.
     by : str, default "r_c"
@@ -223,7 +266,7 @@ def compare(
     sampling = Sampling(n_centers, half_width, n_sources, n_pairs, random_state, n_jobs)
     with progress.stage("neighbors"):
         context = MeasureContext.of(
-            X, arrays_of(named), measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by]
+            X, named, measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by], cuts
         )
     return ordered(context, by, progress)
 
@@ -233,7 +276,7 @@ def ordered(context: MeasureContext, by: str, progress: Progress) -> Comparison:
     with progress.stage("measures"):
         measured = qualities(context, progress)
     sign = 1 if MEASURES[by].better == "lower" else -1
-    order = sorted(measured, key=lambda name: sign * measured[name][by].value)
+    order = sorted(measured, key=lambda name: sign * measured[name][by].with_all_pairs.value)
     return Comparison({name: measured[name] for name in order}, by)
 
 
@@ -252,8 +295,3 @@ def by_name(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if not named:
         raise ValueError("embeddings is empty: at least 1 is needed")
     return named
-
-
-def arrays_of(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the embeddings as arrays; fitted estimators hold theirs in `embedding_`."""
-    return {name: getattr(y, "embedding_", y) for name, y in named.items()}

@@ -14,12 +14,14 @@ import numpy.typing as npt
 from .. import _core
 from ..core.arrays import as_points
 from ..core.random import seed_from
+from ..graph.cut import pairs_of, without
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics import Faithfulness, Geodesic, Ranks, Shepard, faithful
 from ..metrics.distances import measured_geodesic, measured_shepard
 from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
 from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
+from ..metrics.subject import Subject, fewest_neighbors
 from .measures import FAMILIES, MEASURES, Value
 
 # All points are measured up to this number; above it, "auto" draws a sample by default.
@@ -51,6 +53,9 @@ class Measurements:
     geodesic: Geodesic | None = field(default=None, repr=False)
     shepard: Shepard | None = field(default=None, repr=False)
     entries: Mapping[str, Value] = field(default_factory=dict, repr=False)
+    n_cut_pairs: int = 0
+    whole: Measurements | None = field(default=None, repr=False)
+    fit_sentence: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +63,7 @@ class MeasureContext:
     """The data, the embeddings and the measures to take, checked, and what all embeddings share."""
 
     points: _core.Points  # Input data, checked once for all measures.
-    ys: Mapping[str, Any]  # The embeddings.
+    subjects: Mapping[str, Subject]  # The embeddings, with their cuts.
     graph: Neighborhoods
     searched: bool  # Whether `graph` was searched here: it then holds the exact nearest of every point.
     names: tuple[str, ...]  # The measures to take.
@@ -78,17 +83,25 @@ class MeasureContext:
         coordinates: Any,
         sampling: Sampling,
         merits: Sequence[Any] = (),
+        cuts: Mapping[str, Any] | None = None,
     ) -> MeasureContext:
-        """Check the arguments, then find the neighborhoods; `merits` must be among the measures taken."""
+        """Check the arguments, then find the neighborhoods; `merits` must be among the measures taken.
+
+        Embeddings can be fitted estimators. Of `cuts`, each replaces the cut that an estimator knows.
+        """
         points = _core.Points(as_points(X))
         x = points.array
         sampling = replace(sampling, random_state=seed_from(sampling.random_state))
         sampling.pairs(len(x))  # refuses too small a sample
-        ys = {name: companion(x, y, ("X", name)) for name, y in embeddings.items()}
+        known = _by_name(cuts, embeddings)
+        subjects = {name: Subject.of(x, y, known.get(name), name) for name, y in embeddings.items()}
+        ys = {name: subject.y for name, subject in subjects.items()}
         truth = None if coordinates is None else companion(x, coordinates, ("X", "coordinates"))
         demanded, left_out = _chosen(measures, x.shape[1], ys, truth)
         for name in merits:
             check_merit("by", name, demanded, left_out)
+        if neighborhoods is None and radius is None and n_neighbors is None:
+            n_neighbors = fewest_neighbors(subjects.values())
         graph = resolve(points, neighborhoods, n_neighbors, radius, sampling.n_jobs)
         if len(graph.indices) == 0:
             where = "" if radius is None else f" within radius = {radius}"
@@ -98,12 +111,28 @@ class MeasureContext:
             left_out["m_g"] = f"the neighborhood graph is in {graph.n_connected_components} pieces"
             for name in merits:
                 check_merit("by", name, demanded, left_out)
-        return cls(points, ys, graph, neighborhoods is None, tuple(demanded), left_out, truth, sampling)
+        return cls(points, subjects, graph, neighborhoods is None, tuple(demanded), left_out, truth, sampling)
 
     @property
     def x(self) -> Any:
         """Input data as an array."""
         return self.points.array
+
+    @cached_property
+    def ys(self) -> dict[str, Any]:
+        """The embeddings as arrays."""
+        return {name: subject.y for name, subject in self.subjects.items()}
+
+    @cached_property
+    def sheets(self) -> dict[str, tuple[Neighborhoods, int]]:
+        """The neighborhoods of each embedding that is cut, and the number of pairs that they lack."""
+        sheets = {}
+        for name, subject in self.subjects.items():
+            if subject.cut is not None:
+                sheet, torn = without(self.graph, subject.cut)
+                if torn.any():
+                    sheets[name] = sheet, len(pairs_of(self.graph, torn))
+        return sheets
 
     @property
     def k(self) -> int:
@@ -115,53 +144,97 @@ class MeasureContext:
         """Measure each embedding at the same points, and report the progress."""
         n, steps = len(self.points), 2 * len(self.ys)
 
-        def each(measured: Callable[[str, Any], Measurements], before: int) -> dict[str, Measurements]:
+        def each(measured: Callable[[str], Measurements], before: int) -> dict[str, Measurements]:
             results = {}
-            for place, (name, y) in enumerate(self.ys.items()):
+            for place, name in enumerate(self.ys):
                 report(before + place, steps)
-                results[name] = measured(name, y)
+                results[name] = measured(name)
             return results
 
         by_default = self.sampling.n_centers is None and n > EXACT
         _, parts = (replace(self.sampling, n_centers="auto") if by_default else self.sampling).measured(
             n,
-            lambda centers: each(lambda _, y: self._at(y, centers), 0),
-            lambda parts: (values for part in parts.values() for values in part.per_point.values()),
+            lambda centers: each(lambda name: self._at(name, centers), 0),
+            lambda parts: (
+                values
+                for part in parts.values()
+                for each in (part, part.whole)
+                if each is not None
+                for values in each.per_point.values()
+            ),
         )
-        return each(lambda name, y: self._completed(y, parts[name]), len(self.ys))
+        return each(lambda name: self._completed(name, parts[name]), len(self.ys))
 
-    def _at(self, y: Any, centers: Centers) -> Measurements:
-        """Take the measures that are means over points."""
+    def _at(self, name: str, centers: Centers) -> Measurements:
+        """Take the measures that are means over points, on the sheet of a cut and on all neighborhoods."""
         options: dict[str, Any] = {"centers": centers, "n_jobs": self.sampling.n_jobs}
+        subject, (sheet, n_cut_pairs) = self.subjects[name], self.sheets.get(name, (self.graph, 0))
+        y, m, ranks = subject.y, None, None
         units: dict[str, Array] = {}
-        m = ranks = None
         if self._members("procrustes"):
-            m = faithful.measured(self.points, y, self.graph, **options)
-            units |= {name: m.per_point[at] for name, at in _AT_POINTS.items() if name in self.names}
-            if centers is not None and "r_n_scaled" in self.names:
-                # At the best scale the derivative by the scale is 0, so these have the right standard errors.
-                points, scaled = _rescaled(self.points, y, m.scale)
-                rescaled = faithful.measured(points, scaled, self.graph, own=True, **options)
-                units["r_n_scaled"] = rescaled.per_point["r_n"]
-        for name in self.names:
-            if at_points := MEASURES[name].at_points:
-                units[name] = at_points(self.points, y, self.graph, **options)
+            m = faithful.measured(self.points, y, self.graph, cut=subject.cut, **options)
         if names := self._members("ranks"):
             nearest = self.graph.core if self.graph.n_neighbors else None
             ranks = measured_ranks(self.points, y, self.k, nearest, **options)
-            units |= ranks.at_points(names)
+            units = ranks.at_points(names)
+
+        def on(graph: Neighborhoods, m: Faithfulness | None) -> dict[str, Array]:
+            known = units | self._of_neighborhoods(y, graph, m, options)
+            return {name: known[name] for name in self.names if name in known}
+
         n, q = self.x.shape
         centers = np.arange(n, dtype=np.uint32) if centers is None else centers
-        in_order = {name: units[name] for name in self.names if name in units}
-        return Measurements(n, self.k, (q, y.shape[1]), self.left_out, centers, in_order, m, ranks)
+        shape, sentence = (q, y.shape[1]), subject.fit_sentence
+        part = Measurements(
+            n, self.k, shape, self.left_out, centers, on(sheet, m), m, ranks, fit_sentence=sentence
+        )
+        if n_cut_pairs == 0:
+            return part
+        of_whole = None if m is None else m.whole
+        whole = replace(part, per_point=on(self.graph, of_whole), faithfulness=of_whole)
+        return replace(part, n_cut_pairs=n_cut_pairs, whole=whole)
 
-    def _completed(self, y: Any, part: Measurements) -> Measurements:
-        """Add the other measures."""
-        if self._members("geodesic"):
-            part = replace(part, geodesic=measured_geodesic(self.points, y, self.graph, self.sampling))
+    def _of_neighborhoods(
+        self, y: Any, graph: Neighborhoods, m: Faithfulness | None, options: Mapping[str, Any]
+    ) -> dict[str, Array]:
+        """Return the measures of single neighborhoods at each point; `m` holds those of Procrustes."""
+        units: dict[str, Array] = {}
+        if m is not None:
+            units |= {name: m.per_point[at] for name, at in _AT_POINTS.items() if name in self.names}
+            if options["centers"] is not None and "r_n_scaled" in self.names:
+                # At the best scale the derivative by the scale is 0, so these have the right standard errors.
+                points, scaled = _rescaled(self.points, y, m.scale)
+                rescaled = faithful.measured(points, scaled, graph, own=True, **options)
+                units["r_n_scaled"] = rescaled.per_point["r_n"]
+        for name in self.names:
+            if at_points := MEASURES[name].at_points:
+                units[name] = at_points(self.points, y, graph, **options)
+        return units
+
+    def _completed(self, name: str, part: Measurements) -> Measurements:
+        """Add the other measures, each with its value on all neighborhoods if a cut changes it."""
+        y, (sheet, _) = self.ys[name], self.sheets.get(name, (self.graph, 0))
         if self._members("distances"):
             part = replace(part, shepard=measured_shepard(self.points, y, self.sampling))
-        return replace(part, entries={name: self._value(name, y, part) for name in self.names})
+        part = self._along(sheet, y, part)
+        entries = {name: self._value(name, y, part) for name in self.names}
+        if part.whole is None:
+            return replace(part, entries=entries)
+        whole = self._along(self.graph, y, replace(part.whole, shepard=part.shepard))
+        on_whole = {
+            name: self._value(name, y, whole) if _sees_a_cut(name) else value
+            for name, value in entries.items()
+        }
+        entries |= {
+            name: replace(value, whole=on_whole[name]) for name, value in entries.items() if _sees_a_cut(name)
+        }
+        return replace(part, entries=entries, whole=replace(whole, entries=on_whole))
+
+    def _along(self, graph: Neighborhoods, y: Any, part: Measurements) -> Measurements:
+        """Add the measures of shortest paths on a graph."""
+        if not self._members("geodesic"):
+            return part
+        return replace(part, geodesic=measured_geodesic(self.points, y, graph, self.sampling))
 
     def _members(self, family: str) -> list[str]:
         """Return the measures of a family that are to be taken together."""
@@ -195,6 +268,22 @@ class MeasureContext:
         """The landmarks of the data, as many as the widest embedding needs."""
         widest = max(y.shape[1] for y in self.ys.values())
         return Skeleton.by_default(self.points, widest, self.graph if self.searched else None, self.sampling)
+
+
+def _sees_a_cut(name: str) -> bool:
+    """Return whether a measure depends on which points are neighbors on the sheet."""
+    return name == "m_l" or (MEASURES[name].family in ("procrustes", "geodesic") and name != "overlap")
+
+
+def _by_name(cuts: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cuts by the names of their embeddings, which are text."""
+    if not isinstance(cuts, Mapping | None):
+        raise ValueError(f"cuts is a {type(cuts).__name__}: give a dict of names and pairs of neighbors")
+    known = {str(name): cut for name, cut in (cuts or {}).items()}
+    unknown = next((name for name in known if name not in embeddings), None)
+    if unknown is not None:
+        raise ValueError(f"a cut of {unknown!r} is given, but embeddings are {', '.join(embeddings)}")
+    return known
 
 
 def _rescaled(points: _core.Points, y: Any, scale: float) -> tuple[Any, Any]:

@@ -33,11 +33,14 @@ class Value:
     share: float = field(default=1.0, repr=False)
     # The 95 % interval, if it does not follow from the standard error.
     ends: tuple[float, float] | None = field(default=None, repr=False)
+    # The same measure with the pairs of neighbors that a cut parts; None if that makes no difference.
+    whole: Value | None = field(default=None, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Value):
             return NotImplemented
-        return self.measure == other.measure and all(
+        same = self.measure == other.measure and self.whole == other.whole
+        return same and all(
             np.array_equal(mine, theirs, equal_nan=True)
             for mine, theirs in zip(self._numbers(), other._numbers(), strict=True)
         )
@@ -51,6 +54,11 @@ class Value:
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def with_all_pairs(self) -> Value:
+        """The value that embeddings are ranked by: a cut must not improve it."""
+        return self if self.whole is None else self.whole
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -77,4 +85,5 @@ class Value:
         m = self.measure
         known = {"value": self.value, "standard_error": self.standard_error, "interval": list(self.interval)}
         known |= {"null": self.null, "better": m.better, "range": [m.low, m.high], "family": m.family}
-        return {name: finite(value) for name, value in known.items()}
+        whole = {} if self.whole is None else {"whole": self.whole.to_dict()}
+        return {name: finite(value) for name, value in known.items()} | whole

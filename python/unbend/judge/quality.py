@@ -16,6 +16,7 @@ from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods
 from ..metrics.sampling import HALF_WIDTH, NCenters, Sampling
 from .context import MeasureContext, Measurements
+from .cut import cut_sentence
 from .measures import FAMILIES, MEASURES, Value
 from .verdict import Statement, gather, read
 
@@ -62,7 +63,9 @@ class Quality(Measurements, Table[Value]):
     """All measures of one embedding, by name: a mapping that prints as a table.
 
     Each entry has a `value`, its `interval` (95 %, if it was estimated from a sample), the mean of random
-    embeddings (`null`), and a `measure` that tells which direction is better.
+    embeddings (`null`), and a `measure` that tells which direction is better. If the embedding was cut, the
+    measures of neighborhoods and of shortest paths leave out the pairs of neighbors that the cut parts; the
+    entry with these pairs is `whole`, which is None for all other measures.
 
     Attributes
     ----------
@@ -80,6 +83,12 @@ class Quality(Measurements, Table[Value]):
         The measured points.
     per_point : mapping of ndarray
         The measures that are means over points, at each point of `centers`.
+    n_cut_pairs : int
+        Number of pairs of neighbors that the cut parts. They are left out.
+    whole : Measurements or None
+        All of these attributes with these pairs; None if nothing is left out.
+    fit_sentence : str
+        The verdict of a fitted estimator on its own fit, `verdict_`; empty for other embeddings.
 
     Examples
     --------
@@ -100,6 +109,18 @@ class Quality(Measurements, Table[Value]):
         """Verdict of all numbers together, in a sentence; empty if some are missing."""
         return self._read().sentence
 
+    @property
+    def statement(self) -> str:
+        """What is said of the embedding: the verdict of its fit, if there is one, and that of the numbers."""
+        if not self.fit_sentence or not self.reading:
+            return self.fit_sentence or self.reading
+        return f"{self.fit_sentence} Locally: {self.reading}"
+
+    @property
+    def cut_sentence(self) -> str:
+        """How many pairs of neighbors the cut parts, and R_N with them; empty if nothing is left out."""
+        return cut_sentence(self.n_cut_pairs, self.faithfulness)
+
     def _read(self) -> Statement:
         if self.faithfulness is None or "m_l" not in self or "overlap" not in self:
             return Statement("unread", "")
@@ -109,6 +130,7 @@ class Quality(Measurements, Table[Value]):
         """Return all but the arrays, for JSON: numbers that are not finite become None."""
         known = {name: getattr(self, name) for name in ("n_points", "n_neighbors", "kind", "reading")}
         known |= {"n_centers": len(self.centers), "dimensions": list(self.shape)}
+        known |= {"n_cut_pairs": self.n_cut_pairs, "fit_sentence": self.fit_sentence}
         return known | {"measures": {name: value.to_dict() for name, value in self.items()}}
 
     def to_frame(self) -> DataFrame:
@@ -117,7 +139,7 @@ class Quality(Measurements, Table[Value]):
         return pandas().DataFrame.from_dict(rows, orient="index")
 
     def __str__(self) -> str:
-        return "\n".join([*self._header(), "", *self._rows(), *wrapped(self.reading)])
+        return "\n".join([*self._header(), "", *self._rows(), *wrapped(self.statement)])
 
     def _header(self) -> Iterator[str]:
         q, d = self.shape
@@ -126,6 +148,7 @@ class Quality(Measurements, Table[Value]):
         wide = f"{q:,} dimension{'s' * (q != 1)}"
         yield f"{self.n_points:,} points of {wide} in {d:,}, {which}; {near}"
         yield from without(self.left_out)
+        yield from wrapped(self.cut_sentence)
         if lost := self.faithfulness.n_degenerate if self.faithfulness else 0:
             yield from wrapped(f"left out {lost:,} neighborhoods: their points coincide, their images do not")
 
@@ -150,6 +173,7 @@ def quality(
     radius: float | None = None,
     neighborhoods: Neighborhoods | None = None,
     coordinates: Any = None,
+    cut: Any = None,
     n_centers: NCenters = None,
     half_width: float = HALF_WIDTH,
     n_sources: int | None = None,
@@ -167,9 +191,10 @@ def quality(
 
     Parameters
     ----------
-    Y : array-like of shape (n, d)
+    Y : array-like of shape (n, d), or fitted estimator
         Embedding of X, one point per row, from any tool. With d > q there are no Procrustes measures and no
-        NIEQA.
+        NIEQA. A fitted estimator also brings its cut and, unless you give `n_neighbors`, `radius` or
+        `neighborhoods`, its number of neighbors.
     measures : "all" or sequence of str
         Names of measures, or of families: "procrustes", "nieqa", "ranks", "geodesic", "distances". "all"
         leaves out measures that cannot be taken of these data; a measure that you name must be possible.
@@ -194,7 +219,15 @@ def quality(
     """
     sampling = Sampling(n_centers, half_width, n_sources, n_pairs, random_state, n_jobs)
     context = MeasureContext.of(
-        X, {"Y": Y}, measures, n_neighbors, radius, neighborhoods, coordinates, sampling
+        X,
+        {"Y": Y},
+        measures,
+        n_neighbors,
+        radius,
+        neighborhoods,
+        coordinates,
+        sampling,
+        cuts={} if cut is None else {"Y": cut},
     )
     return qualities(context)["Y"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal, get_args
 
@@ -15,13 +15,17 @@ from ..core.arrays import as_count, as_points, thread_count
 from ..core.jsonable import finite
 from ..core.kinds import choice
 from ..core.parameters import documented
-from ..graph.cut import Pairs, as_pairs, length_of, share_of, without
+from ..graph.cut import Pairs, length_of, pairs_of, share_of, without
 from ..graph.neighbors import Neighborhoods, resolve
 from .overlap import OVERLAP_STEPS, LazyOverlap, WithOverlap
-from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, WithErrors, pair, standard_error
+from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, WithErrors, checked, standard_error
+from .subject import Subject, fewest_neighbors
 from .table import PARAMETERS, Measure, by_name, scoring
 
 Kind = Literal["R", "R_N", "R_C", "R_PCA"]
+
+Core = Callable[[Any, Array], Mapping[str, Any]]
+"""A function that takes an embedding and the array for the numbers of each point, and returns the means."""
 
 _RELATIVE = {"r_n": "r_n", "r_c": "r_c", "lower_bound": "bound"}
 
@@ -60,6 +64,10 @@ class Faithfulness(WithErrors):
         Share of neighborhoods that lost a member to the cut, and the length of the cut in units of the d-th
         root of the data's volume, by Crofton's formula: 2 for a square torus cut along two of its circles.
         Other numbers are those of the remaining members; `overlap` counts steps across the cut.
+    n_cut_pairs : int
+        Number of pairs of neighbors that the cut parts. They are left out.
+    whole : Faithfulness or None
+        The measures with these pairs, on all neighborhoods; None if nothing is left out.
     standard_error : mapping of float
         Standard error of each mean, if a sample was measured; 0 if all neighborhoods were.
     per_point : mapping of ndarray
@@ -95,6 +103,8 @@ class Faithfulness(WithErrors):
     _overlap: LazyOverlap = field(repr=False, compare=False)
     cut_share: float = 0.0
     cut_length: float = 0.0
+    n_cut_pairs: int = 0
+    whole: Faithfulness | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Add the overlap, which is computed at the first access."""
@@ -122,6 +132,7 @@ class Faithfulness(WithErrors):
         if self is other or not isinstance(other, Faithfulness):
             return True if self is other else NotImplemented
         same = self._counted() == other._counted() and np.array_equal(self.centers, other.centers)
+        same = same and self.whole == other.whole
         return same and all(
             np.array_equal(values, other.per_point[name]) for name, values in self.per_point.items()
         )
@@ -136,7 +147,8 @@ class Faithfulness(WithErrors):
     def to_dict(self) -> dict[str, Any]:
         """Return the means and counts, including `overlap`, for JSON: None if not finite."""
         numbers = {**self._counted(), "overlap": self.overlap, "standard_error": dict(self.standard_error)}
-        return {name: finite(value) for name, value in numbers.items()}
+        whole = None if self.whole is None else self.whole.to_dict()
+        return {name: finite(value) for name, value in numbers.items()} | {"whole": whole}
 
 
 @scoring(0.001, 0.11, attribute=".r_n")
@@ -165,19 +177,18 @@ def faithfulness(
     ----------
     overlap_steps : int, default 4
         Number of steps on the neighborhood graph up to which points may be near in Y.
-    cut : array-like of shape (m, 2), optional
-        Pairs of neighbors that a cut separates, such as `cut_pairs_` of an estimator. They no longer count as
-        neighbors, so R, R_N and the others tell how faithful the parts between the cuts are.
     """
     sampling = Sampling(n_centers, half_width, random_state=random_state, n_jobs=n_jobs)
-    (x, y), steps = pair(X, Y), as_count(overlap_steps, "overlap_steps")
+    x, steps = checked(X), as_count(overlap_steps, "overlap_steps")
+    subject = Subject.of(x, Y, cut, narrower=True)
+    if neighborhoods is None and radius is None and n_neighbors is None:
+        n_neighbors = fewest_neighbors([subject])
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
-    y = np.array(y, order="C")  # Y may change before the overlap is computed
+    y = np.array(subject.y, order="C")  # Y may change before the overlap is computed
     options: dict[str, Any] = {"include_self": bool(include_self), "overlap_steps": steps, "n_jobs": n_jobs}
-    pairs = as_pairs(cut, len(graph)) if cut is not None and len(cut) else None
     return sampling.measured(
         len(x),
-        lambda centers: measured(x, y, graph, cut=pairs, centers=centers, own=True, **options),
+        lambda centers: measured(x, y, graph, cut=subject.cut, centers=centers, own=True, **options),
         lambda m: [m.per_point[name] for name in ("r_n", "r_c", "bound")],  # those without a unit
     )[1]
 
@@ -192,34 +203,50 @@ def measured(
     overlap_steps: int = OVERLAP_STEPS,
     centers: Centers = None,
     n_jobs: int | None = None,
-    core: Callable[[Any, Array], Mapping[str, Any]] | None = None,
+    core: Core | None = None,
     own: bool = False,
 ) -> Faithfulness:
     """Measure arrays that have been checked.
 
-    Without a cut, `core` replaces the call of the core: it takes `y` and the array for the numbers of each
-    point, and returns the means, as ``_core.Problem.faithfulness`` does. With `own` the result refers to `y`
-    itself, which then must not change before the overlap is computed; otherwise to a copy.
+    On all neighborhoods, `core` replaces the call of the core: it takes `y` and the array for the numbers of
+    each point, and returns the means, as ``_core.Problem.faithfulness`` does. With `own` the result refers to
+    `y` itself, which then must not change before the overlap is computed; otherwise to a copy.
     """
-    sheet, torn = (graph, None) if cut is None or len(cut) == 0 else without(graph, cut)
-    fields = np.empty((len(_PER_POINT) + 2, len(x) if centers is None else len(centers)))
-    means: Mapping[str, Any]
-    if core is None or torn is not None:
-        threads = thread_count(n_jobs)
-        means = _core.faithfulness(x, y, sheet.core, include_self, centers, fields, threads)
-    else:
-        means = core(y, fields)
+    y, threads = y if own else np.array(y, order="C"), thread_count(n_jobs)
+    overlap = LazyOverlap(y, graph, overlap_steps, centers, n_jobs)
+
+    def on(parts: Neighborhoods) -> Core:
+        return lambda y, fields: _core.faithfulness(x, y, parts.core, include_self, centers, fields, threads)
+
+    whole = _filled(core or on(graph), len(x), overlap)
+    if cut is None or len(cut) == 0:
+        return whole
+    sheet, torn = without(graph, cut)
+    if not torn.any():
+        return whole
+    return replace(
+        _filled(on(sheet), len(x), overlap),
+        cut_share=share_of(graph, torn),
+        cut_length=length_of(graph, torn, y.shape[1]),
+        n_cut_pairs=len(pairs_of(graph, torn)),
+        whole=whole,
+    )
+
+
+def _filled(core: Core, n: int, overlap: LazyOverlap) -> Faithfulness:
+    """Return the measures that the core computes of the embedding of `overlap`."""
+    centers = overlap.centers
+    fields = np.empty((len(_PER_POINT) + 2, n if centers is None else len(centers)))
+    means = core(overlap.y, fields)
     per_point = dict(zip(_PER_POINT, fields, strict=False)) | {"stretch": fields[len(_PER_POINT) :].T}
     return Faithfulness(
         **means,
-        n_points=len(x),
+        n_points=n,
         n_centers=fields.shape[1],
-        standard_error=_standard_errors(per_point, len(x)),
+        standard_error=_standard_errors(per_point, n),
         per_point=per_point,
-        centers=np.arange(len(x), dtype=np.uint32) if centers is None else centers,
-        _overlap=LazyOverlap(y if own else np.array(y, order="C"), graph, overlap_steps, centers, n_jobs),
-        cut_share=0.0 if torn is None else share_of(graph, torn),
-        cut_length=0.0 if torn is None else length_of(graph, torn, y.shape[1]),
+        centers=np.arange(n, dtype=np.uint32) if centers is None else centers,
+        _overlap=overlap,
     )
 
 

@@ -37,6 +37,11 @@ def by_name(*measures: Measure) -> dict[str, Measure]:
 
 
 _NARROW = "Y : array-like of shape (n, d), d <= q\n    Embedding of X, one point per row, from any tool."
+_FITTED = (
+    "Y : array-like of shape (n, d), d <= q, or fitted estimator\n    Embedding of X, one point per row, from "
+    "any tool. A fitted estimator also brings its cut and, unless you give `n_neighbors`, `radius` or "
+    "`neighborhoods`, its number of neighbors."
+)
 PARAMETERS = table(
     *FUNCTIONS[""].values(),
     *entries(
@@ -47,7 +52,8 @@ PARAMETERS = table(
         """,
         normalization=choice("centered", "paper"),
     ),
-    **{name: entries(_NARROW) for name in ("faithfulness", "nieqa_local", "nieqa_global", "procrustes")},
+    **{name: entries(_NARROW) for name in ("nieqa_local", "nieqa_global")},
+    **{name: (*entries(_FITTED), FUNCTIONS["quality"]["cut"]) for name in ("faithfulness", "procrustes")},
 )
 
 _RAISES = """

@@ -14,7 +14,7 @@ from ..core.progress import Progress
 from ..core.random import seed_from
 from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods
-from ..judge.comparison import BY, Comparison, arrays_of, by_name, ordered
+from ..judge.comparison import BY, Comparison, by_name, ordered
 from ..judge.context import MeasureContext
 from ..judge.quality import wrapped
 from ..metrics.sampling import HALF_WIDTH, NCenters, Sampling
@@ -51,10 +51,12 @@ class Report:
     n_drawn: int
 
     def __str__(self) -> str:
-        """Return the summary of the page, and its path."""
+        """Return the summary of the page, what the cuts of the embeddings leave out, and its path."""
         from .page import summary
 
-        return "\n".join([*wrapped(summary(self.comparison)), str(self.path)])
+        cuts = {name: quality.cut_sentence for name, quality in self.comparison.items()}
+        lines = [line for name, text in cuts.items() if text for line in wrapped(f"{name}: {text}")]
+        return "\n".join([*wrapped(summary(self.comparison)), *lines, str(self.path)])
 
 
 @documented(FUNCTIONS, scopes=["quality"])
@@ -67,6 +69,7 @@ def report(
     images: Any = None,
     values: Mapping[str, Any] | None = None,
     seams: Mapping[str, Any] | None = None,
+    cuts: Mapping[str, Any] | None = None,
     title: str | None = None,
     measures: Any = "all",
     n_neighbors: int | None = None,
@@ -97,7 +100,8 @@ def report(
     Parameters
     ----------
     embeddings : mapping of str to array-like of shape (n, d), or sequence of them
-        The embeddings, from any tools, or fitted estimators. The page shows the first three coordinates.
+        The embeddings, from any tools, or fitted estimators, which also bring their cuts as in
+        :func:`compare`. The page shows the first three coordinates.
     path : str or path-like, default "report.html"
         Path of the page. The folder must exist. The page is written as a whole or not at all.
     labels : sequence of length n, optional
@@ -149,12 +153,12 @@ def report(
     check_target(path, force=force, suffixes=SUFFIXES)
     x, named, seed = as_points(X), by_name(embeddings), seed_from(random_state)
     sampling = Sampling(n_centers, half_width, n_sources, n_pairs, seed, n_jobs)
-    cut = seams_by_name(named, seams, len(x))
-    scene = Scene.of(len(x), seed, labels=labels, images=images, values=values, seams=cut)
+    drawn = seams_by_name(named, seams, len(x))
+    scene = Scene.of(len(x), seed, labels=labels, images=images, values=values, seams=drawn)
     progress = Progress(verbose)
     with progress.stage("neighbors"):
         context = MeasureContext.of(
-            x, arrays_of(named), measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by]
+            x, named, measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by], cuts
         )
     k = context.graph.n_neighbors if radius is None else None
     names = ("n_centers", "half_width", "n_sources", "n_pairs", "random_state")

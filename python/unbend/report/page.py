@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..judge.comparison import Comparison
+from ..judge.comparison import WITH_ALL_PAIRS, Comparison
 from ..judge.context import MeasureContext
 from ..judge.measures import FAMILIES, MEASURES, Measure, Value
 from .scene import Shown
@@ -97,7 +97,7 @@ def write(
         left_out=[(MEASURES[name].symbol, reason) for name, reason in first.left_out.items()],
         first=first,
         settings=[(name, json.dumps(value, default=str)) for name, value in sorted(settings.items())],
-        data=[(name, *_fingerprint(array)) for name, array in {"X": context.x, **context.ys}.items()],
+        data=[(name, *_fingerprint(array)) for name, array in _arrays(context).items()],
         versions=_versions(),
         today=date.today().isoformat(),
     )
@@ -109,22 +109,22 @@ def summary(found: Comparison) -> str:
     """Return a sentence with the best embedding, the values of the others, and the lower bound."""
     m, ranks = MEASURES[found.by], found.ranks()
     best = [name for name, rank in ranks.items() if rank == 1]
-    values = {name: f"{quality[m.name].value:.3g}" for name, quality in found.items()}
+    values = {name: f"{quality[m.name].with_all_pairs.value:.3g}" for name, quality in found.items()}
     others = ", ".join(f"{name} {values[name]}" for name in found if name not in best)
     rest = f" ({others})" if others else ""
     scale = f"{m.meaning}, {m.low if m.better == 'lower' else m.high:g} is perfect"
     if m.name in ("r_n", "r_c") and "lower_bound" in found[best[0]]:
-        d, bound = found[best[0]].shape[1], found[best[0]]["lower_bound"].value
+        d, bound = found[best[0]].shape[1], found[best[0]]["lower_bound"].with_all_pairs.value
         scale += f", and no embedding in {d} dimension{'s' * (d != 1)} can be below {bound:.3g}"
     if len(found) == 1:
-        return f"The embedding {best[0]} has {m.symbol} {values[best[0]]}: {scale}."
+        return f"The embedding {best[0]} has {found.order} {values[best[0]]}: {scale}."
     if len(best) == 1:
-        first = f"{best[0]} is the best by {m.symbol}, with {values[best[0]]}{rest}"
+        first = f"{best[0]} is the best by {found.order}, with {values[best[0]]}{rest}"
         return f"Of {len(found)} embeddings, {first}: {scale}."
     tied = f"{', '.join(best[:-1])} and {best[-1]}"
     reached = ", ".join(values[name] for name in best)
     return (
-        f"Of {len(found)} embeddings, {tied} share the first place by {m.symbol}, with {reached}{rest}: "
+        f"Of {len(found)} embeddings, {tied} share the first place by {found.order}, with {reached}{rest}: "
         f"none is surely better, and {scale}."
     )
 
@@ -135,14 +135,24 @@ def summary(found: Comparison) -> str:
 def _table(found: Comparison) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield each family with its rows."""
     for family in FAMILIES:
-        rows = [_row(found, m) for m in found.measures if m.family == family]
+        rows = [row for m in found.measures if m.family == family for row in _rows(found, m)]
         if rows:
             yield FAMILY_NAMES[family], rows
 
 
-def _row(found: Comparison, m: Measure) -> dict[str, Any]:
-    ranks = found.ranks(m.name) if m.better else dict.fromkeys(found, 0)
-    values = {name: quality[m.name] for name, quality in found.items()}
+def _rows(found: Comparison, m: Measure) -> Iterator[dict[str, Any]]:
+    """Yield the row of a measure; if a cut changes it, a row without ranks, then the one with all pairs."""
+    unranked, ranks = dict.fromkeys(found, 0), found.ranks(m.name) if m.better else dict.fromkeys(found, 0)
+    if not found.is_changed_by_cuts(m):
+        yield _row(found, m, {name: quality[m.name] for name, quality in found.items()}, ranks)
+        return
+    sheet = _row(found, m, {name: quality[m.name] for name, quality in found.items()}, unranked)
+    yield sheet | {"aid": f"{sheet['aid']}; without the pairs that each cut parts", "orders": False}
+    whole = _row(found, m, {name: quality[m.name].with_all_pairs for name, quality in found.items()}, ranks)
+    yield whole | {"symbol": f"{m.symbol} {WITH_ALL_PAIRS}", "meaning": "counts the pairs that a cut parts"}
+
+
+def _row(found: Comparison, m: Measure, values: dict[str, Value], ranks: dict[str, int]) -> dict[str, Any]:
     nulls = [value.null for value in values.values() if value.null is not None]
     between = f"{m.low:g} to {'any size' if math.isinf(m.high) else f'{m.high:g}'}"
     return {
@@ -275,6 +285,12 @@ def _little(array: npt.NDArray[Any]) -> memoryview:
 
 
 # How to make it again ------------------------------------------------------------------------------------
+
+
+def _arrays(context: MeasureContext) -> dict[str, npt.NDArray[Any]]:
+    """Return the data, the embeddings and their cuts by their names."""
+    cuts = {f"cut of {name}": context.subjects[name].cut for name in context.sheets}
+    return {"X": context.x, **context.ys} | {name: cut for name, cut in cuts.items() if cut is not None}
 
 
 def _fingerprint(array: npt.NDArray[Any]) -> tuple[str, str]:

@@ -104,7 +104,7 @@ class Scene:
             y, seams = ys[name][:, :MOST_AXES], self.seams.get(name, [])
             columns |= _coordinates(place, y[self.drawn])
             if shade is not None:
-                errors = _errors(context, ys[name], found[name], shade)[self.drawn]
+                errors = _errors(context, name, found[name], shade)[self.drawn]
                 columns[f"e{place}"] = np.log10(np.maximum(errors, NO_ERROR)).astype(np.float32)
             embeddings.append({"name": name, "axes": y.shape[1], "seams": len(seams)})
             sides.append(Sides.of(y, seams) if seams else None)
@@ -209,12 +209,16 @@ def _shade(found: Comparison) -> Measure | None:
     return next((MEASURES[name] for name in (found.by, "r_c", "r_n") if name in at_points), None)
 
 
-def _errors(context: MeasureContext, y: Array, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
-    """Return the error of each point, larger is worse; NaN at points that were not measured."""
+def _errors(context: MeasureContext, name: str, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:
+    """Return the error of each point, larger is worse; NaN at points that were not measured.
+
+    Pairs of neighbors that a cut parts do not count.
+    """
+    y, cut = context.ys[name], context.subjects[name].cut
     errors = np.full(len(y), np.nan)
     if shade.name in ("r_n", "r_c"):
         # These are cheap at all points, even if the means are those of a sample.
-        m = measured(context.points, y, context.graph, n_jobs=context.sampling.n_jobs, own=True)
+        m = measured(context.points, y, context.graph, cut=cut, n_jobs=context.sampling.n_jobs, own=True)
         errors[:] = m.per_point[shade.name]
     else:
         errors[quality.centers] = quality.per_point[shade.name]

@@ -535,7 +535,9 @@ def test_to_dict_is_ready_for_json(n_centers):
     told = json.loads(json.dumps(m.to_dict(), allow_nan=False))
     assert told == m.to_dict()
     counts = {"n_degenerate", "n_points", "n_centers", "overlap_steps"}
-    assert set(told) == {*SCALARS, *counts, "overlap", "cut_share", "cut_length", "standard_error"}
+    cut = {"cut_share", "cut_length", "n_cut_pairs", "whole"}
+    assert set(told) == {*SCALARS, *counts, *cut, "overlap", "standard_error"}
+    assert told["whole"] is None
     assert all(type(value) in (int, float) for value in told["standard_error"].values())
 
 

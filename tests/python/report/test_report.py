@@ -431,6 +431,11 @@ def test_arrows_go_along_both_sides_in_any_two_axes(tube):
 def test_a_page_says_what_was_cut(data, made, tube):
     text = Page(tube[2].path).text
     assert text.count("cut open: 1 seam") == 2
+    sentence = tube[2].comparison["cut"].cut_sentence
+    assert text.count(sentence) == 1
+    assert f"cut: {sentence}" in " ".join(str(tube[2]).split())
+    assert "R_N with all pairs" in text
+    assert "with all pairs" not in Page(made[0].path).text
     assert "one color and one number" in text
     assert "seam" not in Page(made[0].path).text
 

@@ -1,0 +1,45 @@
+"""An embedding to be measured, and what its fit knows: the pairs that a cut parts, and its number of neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..graph.cut import Pairs, as_pairs
+from .sampling import companion
+
+__all__ = ["Subject", "fewest_neighbors"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An embedding to be measured, checked."""
+
+    y: Any = field(repr=False)  # The coordinates of all points.
+    cut: Pairs | None = field(default=None, repr=False)  # Pairs of neighbors that a cut parts.
+    n_neighbors: int | None = None  # Number of neighbors that the embedding was made of, if it is known.
+    fit_sentence: str = ""  # The verdict of the fit on its own result; empty if there is none.
+
+    @classmethod
+    def of(cls, x: Any, source: Any, cut: Any = None, name: str = "Y", *, narrower: bool = False) -> Subject:
+        """Return the embedding of checked data `x` that an array or a fitted estimator holds.
+
+        The cut of an estimator is `cut_pairs_`; `cut` replaces it, and is empty to count all neighbors.
+        """
+        y = companion(x, getattr(source, "embedding_", source), ("X", name), narrower=narrower)
+        label = "cut" if cut is not None else f"cut_pairs_ of {name}"
+        pairs = getattr(source, "cut_pairs_", None) if cut is None else cut
+        checked = None if pairs is None or len(pairs) == 0 else as_pairs(pairs, len(x), label)
+        verdict = getattr(source, "verdict_", None)
+        sentence = "" if verdict is None else verdict.sentence
+        return cls(y, checked, getattr(source, "n_neighbors_", None), sentence)
+
+
+def fewest_neighbors(subjects: Iterable[Subject]) -> int | None:
+    """Return the smallest number of neighbors of fitted estimators, None if there are none.
+
+    A cut is known for the neighbors of its fit: with more neighbors, some pairs across it are not known.
+    """
+    numbers = (subject.n_neighbors for subject in subjects)
+    return min((number for number in numbers if number is not None), default=None)
