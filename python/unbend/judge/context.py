@@ -17,6 +17,7 @@ from ..core.random import seed_from
 from ..graph.cut import pairs_of, without
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics import Faithfulness, Geodesic, Ranks, Shepard, faithful
+from ..metrics.agreement import Agreement, clean_of, worse_agreement
 from ..metrics.distances import measured_geodesic, measured_shepard
 from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
@@ -52,6 +53,7 @@ class Measurements:
     ranks: Ranks | None = field(repr=False)
     geodesic: Geodesic | None = field(default=None, repr=False)
     shepard: Shepard | None = field(default=None, repr=False)
+    agreement: Agreement | None = field(default=None, repr=False)
     entries: Mapping[str, Value] = field(default_factory=dict, repr=False)
     n_cut_pairs: int = 0
     whole: Measurements | None = field(default=None, repr=False)
@@ -232,9 +234,13 @@ class MeasureContext:
 
     def _along(self, graph: Neighborhoods, y: Any, part: Measurements) -> Measurements:
         """Add the measures of shortest paths on a graph."""
-        if not self._members("geodesic"):
-            return part
-        return replace(part, geodesic=measured_geodesic(self.points, y, graph, self.sampling))
+        names, jobs = self._members("geodesic"), self.sampling.n_jobs
+        if "disagreement" in names:
+            clean = clean_of(self.points, graph, y.shape[1], jobs)
+            part = replace(part, agreement=worse_agreement(self.points, y, graph, clean, jobs))
+        if set(names) - {"disagreement"}:
+            part = replace(part, geodesic=measured_geodesic(self.points, y, graph, self.sampling))
+        return part
 
     def _members(self, family: str) -> list[str]:
         """Return the measures of a family that are to be taken together."""
@@ -248,6 +254,10 @@ class MeasureContext:
             return Value(measure, measured_asim(y, self.coordinates))
         if name == "m_g":
             return Value(measure, self._skeleton.asim(y), 0.0 if self._skeleton.exact else math.nan)
+        if name == "disagreement" and part.agreement is not None:
+            errors = part.agreement.random_errors
+            share = len(errors) / part.n_points
+            return Value(measure, float(errors.mean()), standard_error(errors, share), None, errors, share)
         if units is None and measure.family in ("geodesic", "distances"):
             return _of_distances(name, part.geodesic if measure.family == "geodesic" else part.shepard)
         share = len(part.centers) / part.n_points

@@ -1,5 +1,6 @@
 """Measures of how faithful an embedding is: of neighborhoods, of ranks and of distances."""
 
+from .agreement import MEASURES as AGREEMENT
 from .agreement import disagreement
 from .distances import MEASURES as DISTANCES
 from .distances import (
@@ -32,7 +33,7 @@ from .ranks import (
     trustworthiness,
 )
 
-MEASURES = {**PROCRUSTES, **NIEQA, **RANKS, **DISTANCES}
+MEASURES = {**PROCRUSTES, **NIEQA, **RANKS, **AGREEMENT, **DISTANCES}
 """All measures by name, in the order in which they are printed."""
 
 FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))

@@ -7,6 +7,7 @@ enough to show a fold, and small enough not to run round a hole of the data.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,12 @@ from ..core.arrays import as_points, thread_count
 from ..graph.clean import pruned
 from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import Array, pair
-from .table import scoring
+from .table import Measure, by_name, scoring
 
-__all__ = ["BALL_SIZE", "Agreement", "clean_of", "disagreement", "measured_agreement", "worst_mean"]
+__all__ = [
+    *("BALL_SIZE", "LEAST_COMPONENT", "MAX_PRUNED_POINTS", "MEASURES", "TORN_ERROR", "Agreement", "clean_of"),
+    *("disagreement", "measured_agreement", "worse_agreement", "worst_mean"),
+]
 
 N_BALLS, N_WORST, BALL_SIZE, N_SOURCES = 48, 16, 100, 12
 """Balls around random points and around the worst, the points of a ball, and those of them that are compared with
@@ -41,17 +45,31 @@ Indices = npt.NDArray[np.uint32]
 class Agreement:
     """How well distances within balls agree with shortest paths.
 
-    `disagreement` is the mean squared error of distances over random balls, as a share of the squared shortest
-    paths; of several connected components, that of the worst. `scale` is the factor by which the embedding was
-    multiplied before. `torn` is the share of torn balls among those around the worst points. `centers` are the
-    centers of all balls, the random ones first, and `errors` their errors.
+    The error of a ball is the squared error of its distances, as a share of the squared shortest paths. `scale`
+    is the factor by which the embedding was multiplied before. The balls are the first `n_random`, around random
+    points, and those around the worst points.
     """
 
-    disagreement: float
-    scale: float
-    torn: float
     centers: Indices = field(repr=False)
     errors: Array = field(repr=False)
+    n_random: int
+    scale: float
+
+    @property
+    def disagreement(self) -> float:
+        """Mean error of the random balls."""
+        return float(self.random_errors.mean())
+
+    @property
+    def random_errors(self) -> Array:
+        """Errors of the random balls."""
+        return self.errors[: self.n_random]
+
+    @property
+    def torn(self) -> float:
+        """Share of torn balls among those around the worst points."""
+        worst = self.errors[self.n_random :]
+        return float((worst > TORN_ERROR).mean()) if len(worst) else 0.0
 
 
 def measured_agreement(
@@ -59,11 +77,7 @@ def measured_agreement(
 ) -> Agreement:
     """Compare an embedding with shortest paths on a graph; arrays have been checked."""
     sizes, threads = (N_BALLS, N_WORST, BALL_SIZE, N_SOURCES), thread_count(n_jobs)
-    centers, errors, n_random, scale = _core.agreement(points, y, graph.core, *sizes, 0, threads, progress)
-    torn = float((errors[n_random:] > TORN_ERROR).mean()) if n_random < len(errors) else 0.0
-    labels = graph.component_labels
-    mean = worst_mean(errors[:n_random], labels[centers[:n_random]], labels)
-    return Agreement(mean, scale, torn, centers, errors)
+    return Agreement(*_core.agreement(points, y, graph.core, *sizes, 0, threads, progress))
 
 
 def worst_mean(values: Array, own: Indices, labels: Indices) -> float:
@@ -106,20 +120,25 @@ def disagreement(
     Shortest paths start from 12 of the 100 points nearest to each of 48 random points along the neighborhood
     graph. Y is multiplied by one factor between 0.8 and 1.25 first, because paths on a graph are longer than
     geodesic distances. 0 is perfect, and 1 is that of an embedding in a single point. Of up to 20,000 points, Y
-    is also compared with the graph without short circuits, and the larger error counts. Of several connected
-    components, that of the worst counts. Invariant under rotation, reflection and translation of X and of Y.
+    is also compared with the graph without short circuits, and the larger error counts. Invariant under rotation,
+    reflection and translation of X and of Y.
 
     Cost: O(n k) for the graph, and a constant for the balls. d may exceed q.
     """
     x, y = pair(X, Y, narrower=False)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     points = _core.Points(as_points(x))
-    return worse_disagreement(points, y, graph, clean_of(points, graph, y.shape[1], n_jobs), n_jobs)
+    return worse_agreement(points, y, graph, clean_of(points, graph, y.shape[1], n_jobs), n_jobs).disagreement
 
 
-def worse_disagreement(
+def worse_agreement(
     points: _core.Points, y: Any, graph: Neighborhoods, clean: Neighborhoods | None, n_jobs: int | None
-) -> float:
-    """Return the larger disagreement with a graph and with the same without short circuits, if it had any."""
+) -> Agreement:
+    """Return the worse agreement with a graph and with the same without short circuits, if it had any."""
     graphs = [graph] if clean is None else [graph, clean]
-    return max(measured_agreement(points, y, each, n_jobs).disagreement for each in graphs)
+    return max((measured_agreement(points, y, each, n_jobs) for each in graphs), key=lambda a: a.disagreement)
+
+
+MEASURES = by_name(
+    Measure("disagreement", "disagreement", "geodesic", "lower", 0, inf, "within a hundred points"),
+)

@@ -67,5 +67,6 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
         examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
         shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads)
     labels = problem.component_labels
+    disagreement = worst_mean(near.random_errors, labels[near.centers[: near.n_random]], labels)
     overlap = worst_mean(shares, labels[examined], labels)
-    return Evidence(near.disagreement, overlap, near.scale, near.torn, near.centers, near.errors)
+    return Evidence(disagreement, overlap, near.scale, near.torn, near.centers, near.errors)
