@@ -16,7 +16,7 @@ __all__ = ["COMPARE", "REPORT"]
 
 EMBEDDINGS: dict[str, dict[str, Any]] = {
     "Y": {"nargs": "+"},
-    "by": {"default": "r_c"},
+    "by": {"default": None},
     "cut_pairs": {"action": "append", "default": []},
 }
 

@@ -13,15 +13,24 @@ from ..core.parameters import documented
 from ..core.progress import Progress
 from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods
+from ..metrics.overlap import OVERLAPPING
 from ..metrics.sampling import HALF_WIDTH, NCenters, Sampling, interval, standard_error
 from .context import MeasureContext, check_merit
 from .measures import MEASURES, Measure, Value
 from .quality import WIDTH, Quality, Table, pandas, qualities, without, wrapped
+from .verdict import THICK
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-BY = "r_c"
+BY, SECOND = "trustworthiness", "r_c"
+"""Measures that order embeddings: the second if the first is nearly the same."""
+
+NEARLY = 0.002
+"""Embeddings whose trustworthiness differs by at most this much are ordered by their shape."""
+
+ROLES = {"neighbors": "trustworthiness", "shape": "r_c", "distances": "residual_variance"}
+"""Questions that people ask of an embedding, and the measure that answers each."""
 
 # Relative and absolute difference up to which values are equal but for rounding. The merits of bad embeddings
 # are about 1, so smaller absolute differences mean nothing.
@@ -64,7 +73,8 @@ class Comparison(Table[Quality]):
     Attributes
     ----------
     by : str
-        The measure by which the embeddings are ordered.
+        The measure by which the embeddings are ordered. Embeddings whose trustworthiness differs by at most
+        0.002 are ordered by R_C.
 
     Examples
     --------
@@ -98,22 +108,54 @@ class Comparison(Table[Quality]):
         """Return the rank of each embedding: 1 plus the number of embeddings that are surely better.
 
         An embedding is surely better if the 95 % interval of the difference does not hold 0. Embeddings that
-        the sample cannot separate share a rank, and so do those that differ by rounding. The measure, `by` if
-        not given, must have a better direction. Cuts do not count: values are those with all pairs of
-        neighbors.
+        the sample cannot separate share a rank, and so do those that differ by rounding. The measure must have a
+        better direction; without one, the rank is that in the order of this comparison. Cuts do not count:
+        values are those with all pairs of neighbors.
         """
         asked = measure or self.by
         check_merit("measure", asked, [m.name for m in self.measures], {})
-        values = {name: quality[asked].with_all_pairs for name, quality in self.items()}
+
+        def better(other: Quality, quality: Quality) -> bool:
+            name = _deciding(other, quality, asked) if measure is None else asked
+            return _surely_better(other[name].with_all_pairs, quality[name].with_all_pairs)
+
         return {
-            name: 1 + sum(_surely_better(other, value) for other in values.values())
-            for name, value in values.items()
+            name: 1 + sum(better(other, quality) for other in self.values()) for name, quality in self.items()
         }
+
+    @property
+    def roles(self) -> dict[str, dict[str, int]]:
+        """Ranks of each embedding in keeping neighbors, shape and distances, as far as they were measured."""
+        measured = {m.name for m in self.measures}
+        ranks = {role: self.ranks(name) for role, name in ROLES.items() if name in measured}
+        return {name: {role: of[name] for role, of in ranks.items()} for name in self}
+
+    @property
+    def cautions(self) -> list[str]:
+        """Reasons why the first embedding is not simply the best, in sentences."""
+        name, first = next(iter(self.items()))
+        found = []
+        if "lower_bound" in first and first["lower_bound"].value > THICK:
+            share = first["lower_bound"].value
+            found.append(
+                f"No embedding of {first.shape[1]} dimensions is faithful to these data: {share:.0%} of a "
+                f"neighborhood cannot be shown. The first keeps near what is near, as far as that is possible."
+            )
+        if "overlap" in first and first["overlap"].value > OVERLAPPING:
+            share = first["overlap"].value
+            found.append(f"{name} comes first, but {share:.0%} of what lies near in it is far in the data.")
+        if len(shapes := {quality.shape[1] for quality in self.values()}) > 1:
+            dims = ", ".join(map(str, sorted(shapes)))
+            found.append(
+                f"The embeddings have {dims} dimensions. More dimensions always show more of the data."
+            )
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the arrays, for JSON: numbers that are not finite become None."""
         ranks = {m.name: self.ranks(m.name) for m in self.measures if m.better}
-        return {"by": self.by, "embeddings": {name: q.to_dict() for name, q in self.items()}, "ranks": ranks}
+        known = {"by": self.by, "order": self.ranks(), "ranks": ranks, "cautions": self.cautions}
+        return known | {"embeddings": {name: q.to_dict() for name, q in self.items()}}
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with a row for each embedding and a column for each measure.
@@ -164,17 +206,29 @@ class Comparison(Table[Quality]):
 
     def _verdicts(self) -> Iterator[str]:
         """Yield the embeddings in their order, each with its verdict."""
-        ranks = self.ranks()
+        ranks, roles = self.ranks(), self.roles
         yield f"* none is surely better; > the order, by {self.order}:"
         for name, quality in self.items():
             verdict = f": {quality.statement}" if quality.statement else ""
             yield from wrapped(name + verdict, f"{ranks[name]:>3}. ", " " * 5)
+            if len(roles[name]) > 1 and len(self) > 1:
+                yield (
+                    " " * 5 + "Rank in " + ", ".join(f"{role}: {rank}" for role, rank in roles[name].items())
+                )
             yield from wrapped(quality.cut_sentence, " " * 5, " " * 5)
+        for caution in self.cautions:
+            yield ""
+            yield from wrapped(caution)
 
     @property
     def order(self) -> str:
         """Name of the number by which the embeddings are ordered."""
         measure = MEASURES[self.by]
+        if self.by == BY and any(m.name == SECOND for m in self.measures):
+            second = MEASURES[SECOND]
+            return f"{measure.symbol}, then {second.symbol}" + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(
+                second
+            )
         return measure.symbol + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(measure)
 
 
@@ -225,7 +279,7 @@ def compare(
     measures: Any = "all",
     n_neighbors: int | None = None,
     *,
-    by: str = BY,
+    by: str | None = None,
     radius: float | None = None,
     neighborhoods: Neighborhoods | None = None,
     coordinates: Any = None,
@@ -251,8 +305,10 @@ def compare(
         give `n_neighbors`, `radius` or `neighborhoods`, the smallest of their numbers of neighbors.
     measures : "all" or sequence of str
         Names of measures or of their families, as for :func:`quality`.
-    by : str, default "r_c"
-        The measure by which the embeddings are ordered. R_C tells whether shapes are right, in any unit.
+    by : str, optional
+        The measure by which the embeddings are ordered: by default trustworthiness, and R_C if that differs by at
+        most 0.002; if trustworthiness is not measured, the first measure that is. Of all measures, trustworthiness
+        agrees best with truths and labels: see docs/judging.md.
 
     Examples
     --------
@@ -266,18 +322,48 @@ def compare(
     sampling = Sampling(n_centers, half_width, n_sources, n_pairs, random_state, n_jobs)
     with progress.stage("neighbors"):
         context = MeasureContext.of(
-            X, named, measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by], cuts
+            X, named, measures, n_neighbors, radius, neighborhoods, coordinates, sampling, demanded(by), cuts
         )
     return ordered(context, by, progress)
 
 
-def ordered(context: MeasureContext, by: str, progress: Progress) -> Comparison:
+def demanded(by: str | None) -> list[str]:
+    """Return the measures that an order needs."""
+    return [] if by is None else [by]
+
+
+def ordered(context: MeasureContext, asked: str | None, progress: Progress) -> Comparison:
     """Measure the embeddings of a context and sort them, the best first."""
+    by = asked or (BY if BY in context.names else next(n for n in context.names if MEASURES[n].better))
     with progress.stage("measures"):
         measured = qualities(context, progress)
-    sign = 1 if MEASURES[by].better == "lower" else -1
-    order = sorted(measured, key=lambda name: sign * measured[name][by].with_all_pairs.value)
+    order: Any = _sorted(measured, by)
+    if by == BY and all(SECOND in quality for quality in measured.values()):
+        order = [name for group in _groups(order) for name in _sorted(group, SECOND)]
     return Comparison({name: measured[name] for name in order}, by)
+
+
+def _sorted(measured: Mapping[str, Quality], by: str) -> dict[str, Quality]:
+    """Return embeddings in the order of a measure, the best first."""
+    sign = 1 if MEASURES[by].better == "lower" else -1
+    return dict(sorted(measured.items(), key=lambda item: sign * item[1][by].with_all_pairs.value))
+
+
+def _groups(measured: Mapping[str, Quality], by: str = BY) -> Iterator[dict[str, Quality]]:
+    """Yield sorted embeddings in groups whose members are nearly as good as the first of them."""
+    group: dict[str, Quality] = {}
+    for name, quality in measured.items():
+        if group and next(iter(group.values()))[by].value - quality[by].value > NEARLY:
+            yield group
+            group = {}
+        group[name] = quality
+    yield group
+
+
+def _deciding(first: Quality, second: Quality, by: str) -> str:
+    """Return the measure that decides between two embeddings in the order of a comparison."""
+    nearly = by == BY and abs(first[by].value - second[by].value) <= NEARLY
+    return SECOND if nearly and SECOND in first and SECOND in second else by
 
 
 def by_name(embeddings: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..core.progress import Progress
 from ..core.random import seed_from
 from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods
-from ..judge.comparison import BY, Comparison, by_name, ordered
+from ..judge.comparison import Comparison, by_name, demanded, ordered
 from ..judge.context import MeasureContext
 from ..judge.quality import wrapped
 from ..metrics.sampling import HALF_WIDTH, NCenters, Sampling
@@ -73,7 +73,7 @@ def report(
     title: str | None = None,
     measures: Any = "all",
     n_neighbors: int | None = None,
-    by: str = BY,
+    by: str | None = None,
     radius: float | None = None,
     neighborhoods: Neighborhoods | None = None,
     coordinates: Any = None,
@@ -118,7 +118,7 @@ def report(
         Title of the page.
     measures : "all" or sequence of str
         Names of measures or of their families, as for :func:`quality`.
-    by : str, default "r_c"
+    by : str, optional
         The measure that orders the embeddings, and colors them if it is a mean over points.
     random_state : int, Generator or RandomState, optional
         Seed of all random samples. It is written on the page.
@@ -158,7 +158,7 @@ def report(
     progress = Progress(verbose)
     with progress.stage("neighbors"):
         context = MeasureContext.of(
-            x, named, measures, n_neighbors, radius, neighborhoods, coordinates, sampling, [by], cuts
+            x, named, measures, n_neighbors, radius, neighborhoods, coordinates, sampling, demanded(by), cuts
         )
     k = context.graph.n_neighbors if radius is None else None
     names = ("n_centers", "half_width", "n_sources", "n_pairs", "random_state")
