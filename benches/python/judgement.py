@@ -9,13 +9,18 @@ judges itself, and the truth. The truth is R^2 of the true coordinates by five n
 in cross-validation; for labeled data, the share of points whose ten nearest neighbors in the embedding vote for
 their label. A measure is good if it orders the embeddings of a data set as the truth does (Spearman's correlation,
 the mean over data sets), and if the embedding that it puts first is nearly the best (the loss of truth, the mean).
-Embeddings that repeat another of the same data count once. The JSON file is written again after each data set.
+R^2 and accuracy look at the nearest points in the embedding, and so do some measures. The columns "distances" and
+"disparity" compare with what does not: Spearman's correlation of embedded with true distances, and the disparity
+to the truth of embeddings that have its dimension. Repeated embeddings of the same data count once.
+
+The JSON file is written again after each data set, so that the first results can be read early.
 """
 
 import argparse
 import json
 import time
 import warnings
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
@@ -187,30 +192,41 @@ def disparity_of(truth, y):
 
 
 class Ranked:
-    """The embeddings of one data set: ranks of the truth and of every measure, larger is better."""
+    """The embeddings of one data set: their truth, and ranks by every measure; larger is better."""
 
     def __init__(self, records):
         self.name, self.family = records[0]["data"], records[0]["family"]
         self.n = len(records)
-        self.truth = np.array(
-            [record["truth"].get("r2", record["truth"].get("accuracy")) for record in records]
-        )
+        self.truth = {"main": np.array([main_truth(record) for record in records])}
+        if self.family != "labels":
+            self.truth |= {name: known_truth(records, name) for name in ("distances", "disparity")}
+            self.truth["disparity"] *= -1
         oriented = [oriented_numbers(record) for record in records]
         names = dict.fromkeys(name for numbers in oriented for name in numbers)
         self.ranks = {name: ranked([numbers.get(name) for numbers in oriented]) for name in names}
 
-    def correlation(self, rule):
+    def correlation(self, rule, truth):
         """Return the rank correlation of the mean rank with the truth; 0 if the rule says nothing."""
-        return correlation(self.mean(rule), self.truth)
+        known = np.isfinite(self.truth[truth])
+        return correlation(self.mean(rule)[known], self.truth[truth][known]) if known.sum() > 2 else np.nan
 
-    def loss(self, rule):
-        """Return the truth of the best embedding minus that of the one that the rule puts first (mean of ties)."""
-        mean = self.mean(rule)
-        return self.truth.max() - self.truth[mean == mean.max()].mean()
+    def loss(self, rule, truth):
+        """Return the truth of the best embedding minus that of those that the rule puts first."""
+        mean, values = self.mean(rule), self.truth[truth]
+        return values.max() - values[mean == mean.max()].mean()
 
     def mean(self, rule):
         neutral = np.full(self.n, (self.n + 1) / 2)
         return np.mean([self.ranks.get(name, neutral) for name in rule], axis=0)
+
+
+def main_truth(record):
+    return record["truth"].get("r2", record["truth"].get("accuracy"))
+
+
+def known_truth(records, name):
+    """Return a truth of all records; NaN where it is unknown."""
+    return np.array([record["truth"].get(name) for record in records], dtype=float)
 
 
 def oriented_numbers(record):
@@ -245,12 +261,31 @@ def grouped(records, keep=lambda record: True):
     return [Ranked(members) for members in sets.values() if len(members) > 2]
 
 
+@dataclass(frozen=True)
+class Column:
+    """What a rule is compared with: a truth of some data sets."""
+
+    families: tuple[str, ...]
+    truth: str = "main"
+    what: str = "correlation"
+
+    def of(self, rule, sets):
+        """Return the mean over the data sets."""
+        values = [getattr(s, self.what)(rule, self.truth) for s in sets if s.family in self.families]
+        return float(np.nanmean(values)) if values else np.nan
+
+
+WITH_TRUTH = ("real", "synthetic")
 COLUMNS = {
-    "labels": lambda s: s.family == "labels",
-    "truth": lambda s: s.family != "labels",
-    "real truth": lambda s: s.family == "real",
-    "synthetic": lambda s: s.family == "synthetic",
-    "all": lambda s: True,
+    "labels": Column(("labels",)),
+    "truth": Column(WITH_TRUTH),
+    "real": Column(("real",)),
+    "synthetic": Column(("synthetic",)),
+    "all": Column(("labels", *WITH_TRUTH)),
+    "distances": Column(WITH_TRUTH, "distances"),
+    "disparity": Column(WITH_TRUTH, "disparity"),
+    "loss, labels": Column(("labels",), what="loss"),
+    "loss, truth": Column(WITH_TRUTH, what="loss"),
 }
 PARTS = (
     ("all embeddings", lambda record: True),
@@ -273,48 +308,40 @@ def report(records):
         printed({name: (name,) for name in names}, sets)
         print(f"### Means of ranks, {title}\n")
         printed(combined(), sets)
-        print(f"### The best means of two to four ranks, by the lesser of labels and truth, {title}\n")
-        printed(best_rules(names, sets), sets)
-    by_tool(records)
-    by_kind(records)
+        print(
+            f"### Means of two to four ranks, chosen on every second data set, judged on the others, {title}\n"
+        )
+        halves = halved(sets)
+        printed(best_rules(names, halves[0]), halves[1])
+    by("tool", records)
+    by("kind", records)
 
 
 def printed(rules, sets):
-    """Print correlation and loss of rules, the best over all sets first."""
-    row("rule", *COLUMNS, *(f"loss, {name}" for name in ("labels", "truth")))
-    row("---", *["--:"] * (len(COLUMNS) + 2))
-    lines = {name: line(rule, sets) for name, rule in rules.items()}
-    for name, cells in sorted(lines.items(), key=lambda pair: -pair[1][len(COLUMNS) - 1]):
-        row(name, *(f"{cell:.2f}" for cell in cells[: len(COLUMNS)]), *(f"{cell:.3f}" for cell in cells[-2:]))
+    """Print what is found of rules, the best over all sets first."""
+    row("rule", *COLUMNS)
+    row("---", *["--:"] * len(COLUMNS))
+    lines = {
+        name: {c: column.of(rule, sets) for c, column in COLUMNS.items()} for name, rule in rules.items()
+    }
+    for name, cells in sorted(lines.items(), key=lambda pair: -pair[1]["all"]):
+        row(name, *(f"{cell:.3f}" if c.startswith("loss") else f"{cell:.2f}" for c, cell in cells.items()))
     print()
 
 
-def line(rule, sets):
-    correlations = [mean_of(rule, sets, select, "correlation") for select in COLUMNS.values()]
-    return correlations + [mean_of(rule, sets, COLUMNS[name], "loss") for name in ("labels", "truth")]
-
-
-def mean_of(rule, sets, select, what):
-    values = [getattr(s, what)(rule) for s in sets if select(s)]
-    return float(np.mean(values)) if values else np.nan
-
-
-SHAPE, NEAR = ("r_c", "m_l"), ("trustworthiness", "continuity", "q_nx", "auc")
+SHAPE, NEAR = ("r_c",), ("trustworthiness", "q_nx")
 FAR = ("spearman", "geodesic_stress", "residual_variance")
 
 
 def combined():
-    """Return rules with one measure from each family, with and without the evidence."""
+    """Return rules with one measure from each family, with and without the evidence, and whole families."""
     rules = {}
-    for rule in product(SHAPE, NEAR, FAR):
-        for more in ((), ("evidence: score",)):
-            rules[" + ".join(rule + more)] = rule + more
+    for rule, more in product(product(SHAPE, NEAR, FAR), ((), ("evidence: score",))):
+        rules[" + ".join(rule + more)] = rule + more
+    oriented = [m for m in MEASURES.values() if m.better and m.name != "m_t"]  # m_t is a truth.
     for family in FAMILIES:
-        members = tuple(
-            m.name for m in MEASURES.values() if m.family == family and m.better and m.name != "m_t"
-        )
-        rules[f"all of {family}"] = members
-    rules["all measures"] = tuple(name for name, m in MEASURES.items() if m.better and name != "m_t")
+        rules[f"all of {family}"] = tuple(m.name for m in oriented if m.family == family)
+    rules["all measures"] = tuple(m.name for m in oriented)
     return rules
 
 
@@ -322,10 +349,16 @@ N_BEST, N_STARTS = 12, 30
 """Rules that are printed, and rules of one size to which another measure is added."""
 
 
+def halved(sets):
+    """Return two halves of the data sets, each with every second of each family."""
+    members = [[s for s in sets if s.family == family] for family in ("labels", *WITH_TRUTH)]
+    return tuple([s for part in members for s in part[start::2]] for start in (0, 1))
+
+
 def best_rules(names, sets):
     """Return the rules with the largest lesser mean correlation, of labels and of truth.
 
-    All pairs are tried; then measures are added to the best. They are chosen on the sets that judge them.
+    All pairs are tried; then measures are added to the best.
     """
     merits = {rule: merit(rule, sets) for rule in combinations(names, 2)}
     for size in (3, 4):
@@ -337,35 +370,23 @@ def best_rules(names, sets):
 
 
 def merit(rule, sets):
-    means = [mean_of(rule, sets, COLUMNS[name], "correlation") for name in ("labels", "truth")]
-    return np.nanmin(means)
+    return np.nanmin([COLUMNS[name].of(rule, sets) for name in ("labels", "truth")])
 
 
-def by_tool(records):
-    """Print the mean truth of every tool, to see that the population is varied."""
-    print("### Tools\n")
-    row("tool", "embeddings", "accuracy", "R^2, real", "R^2, synthetic")
-    row("---", "--:", "--:", "--:", "--:")
-    for tool in dict.fromkeys(record["tool"] for record in records):
-        own = [record for record in records if record["tool"] == tool]
-        row(tool, len(own), *(mean_truth(own, family) for family in ("labels", "real", "synthetic")))
-    print()
-
-
-def by_kind(records):
-    """Print the mean truth of every verdict of `unbend.quality`."""
-    print("### Verdicts of `quality`\n")
-    row("verdict", "embeddings", "accuracy", "R^2, real", "R^2, synthetic")
-    row("---", "--:", "--:", "--:", "--:")
-    for kind in sorted({record["kind"] for record in records}):
-        own = [record for record in records if record["kind"] == kind]
-        row(kind, len(own), *(mean_truth(own, family) for family in ("labels", "real", "synthetic")))
+def by(key, records):
+    """Print the mean truth of the embeddings of every tool, or of every verdict of `quality`."""
+    families = {"labels": "accuracy", "real": "R^2, real", "synthetic": "R^2, synthetic"}
+    print(f"### Truth by {key}: mean, and number of embeddings\n")
+    row(key, *families.values())
+    row("---", *["--:"] * len(families))
+    for value in dict.fromkeys(record[key] for record in records):
+        own = [record for record in records if record[key] == value]
+        row(value, *(mean_truth(own, family) for family in families))
     print()
 
 
 def mean_truth(records, family):
-    key = "accuracy" if family == "labels" else "r2"
-    values = [record["truth"][key] for record in records if record["family"] == family]
+    values = [main_truth(record) for record in records if record["family"] == family]
     return f"{np.mean(values):.2f} ({len(values)})" if values else ""
 
 

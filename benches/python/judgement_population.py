@@ -27,8 +27,8 @@ except ImportError:
     UMAP = None
 
 SIZES = {"labels": 1500, "real": 1500, "synthetic": 1000, "whole": 2000}
-"""Largest numbers of points of a data set; of larger sets a random sample is taken. "whole" is for bundled sets and
-pbmc3k."""
+"""Largest numbers of points of a data set; of larger sets a random sample is taken. "whole" is for bundled sets
+and pbmc3k."""
 
 SEED, N_NEIGHBORS = 0, 12
 
