@@ -13,7 +13,8 @@ R^2 and accuracy look at the nearest points in the embedding, and so do some mea
 "disparity" compare with what does not: Spearman's correlation of embedded with true distances, and the disparity
 to the truth of embeddings that have its dimension. Repeated embeddings of the same data count once.
 
-The JSON file is written again after each data set, so that the first results can be read early.
+The JSON file is written again after each data set, so that the first results can be read early. Data sets that it
+holds already are not computed again: a run that was interrupted continues.
 """
 
 import argparse
@@ -53,7 +54,7 @@ MOST_DISTANCES = 500
 def main():
     options = parsed()
     if options.read:
-        records = json.loads(Path(options.read).read_text())["records"]
+        records = read(options.read)
     else:
         use_threads(1)
         records = computed(options)
@@ -77,13 +78,15 @@ def parsed():
 
 
 def computed(options):
-    """Return the records of all embeddings; write them after each data set."""
+    """Return the records of all embeddings; write them after each data set, and keep those written before."""
     head = machine(1, ("unbend", "numpy", "scipy", "scikit-learn", "umap-learn"))
     print(head)
     if UMAP is None:
         print("Skipped UMAP: umap-learn is not installed.")
-    records = []
-    for data in Sources(options.data, options.real, options.points, options.quick).sets():
+    records = read(options.json) if options.json and options.json.exists() else []
+    done = {record["data"] for record in records}
+    sets = Sources(options.data, options.real, options.points, options.quick).sets()
+    for data in (data for data in sets if data.name not in done):
         start = time.process_time()
         new = records_of(data)
         records += new
@@ -94,6 +97,10 @@ def computed(options):
             options.json.write_text(json.dumps({"machine": head, "records": records}, allow_nan=False))
     print()
     return records
+
+
+def read(file):
+    return json.loads(file.read_text())["records"]
 
 
 def records_of(data):
