@@ -336,15 +336,16 @@ def printed(rules, sets):
     print()
 
 
-SHAPE, NEAR = ("r_c",), ("trustworthiness", "q_nx")
-FAR = ("spearman", "geodesic_stress", "residual_variance")
+SHAPE, NEAR = ("r_c", "overlap"), ("trustworthiness", "q_nx")
+FAR = ((), ("spearman",), ("geodesic_stress",), ("residual_variance",))
 
 
 def combined():
     """Return rules with one measure from each family, with and without the evidence, and whole families."""
     rules = {}
-    for rule, more in product(product(SHAPE, NEAR, FAR), ((), ("evidence: score",))):
-        rules[" + ".join(rule + more)] = rule + more
+    for shape, near, far, more in product(SHAPE, NEAR, FAR, ((), ("evidence: score",))):
+        rule = (shape, near, *far, *more)
+        rules[" + ".join(rule)] = rule
     oriented = [m for m in MEASURES.values() if m.better and m.name != "m_t"]  # m_t is a truth.
     for family in FAMILIES:
         rules[f"all of {family}"] = tuple(m.name for m in oriented if m.family == family)
@@ -367,6 +368,7 @@ def best_rules(names, sets):
 
     All pairs are tried; then measures are added to the best.
     """
+    names = distinct(names, sets)
     merits = {rule: merit(rule, sets) for rule in combinations(names, 2)}
     for size in (3, 4):
         starts = sorted((r for r in merits if len(r) == size - 1), key=merits.get)[-N_STARTS:]
@@ -374,6 +376,12 @@ def best_rules(names, sets):
         merits |= {rule: merit(rule, sets) for rule in longer}
     best = sorted(merits, key=merits.get)[-N_BEST:]
     return {" + ".join(rule): rule for rule in best}
+
+
+def distinct(names, sets):
+    """Return the measures without those that order all embeddings as another one does."""
+    orders = {tuple(np.concatenate([s.mean((name,)) for s in sets])): name for name in reversed(names)}
+    return [name for name in names if name in orders.values()]
 
 
 def merit(rule, sets):
