@@ -114,8 +114,10 @@ class Sources:
                 yield sampled(Data(name, "real", pair[0], truth=pair[1]), self._most("real"))
 
     def _synthetic(self):
-        for name, (case, n) in CASES.items():
-            n = min(n, self._most("synthetic"))
+        sizes = {name: (case, min(n, self._most("synthetic"))) for name, (case, n) in CASES.items()}
+        first = {size: name for name, size in reversed(sizes.items())}  # Smaller cases may be the same.
+        for size, name in reversed(first.items()):
+            case, n = size
             x, truth, pieces = case(n, np.random.default_rng(SEED))
             yield Data(name, "synthetic", x, truth=truth, pieces=pieces)
 
