@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from .. import _core
 from ..core.random import seed_from
 from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import NORMAL_95, Array, Sampling, WithErrors, pair
-from .table import scoring
+from .table import scoring, words
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,15 @@ class Geodesic(WithErrors):
     True
     """
 
+    SHOWN: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "residual_variance": words("residual_variance"),
+        "stress": ("stress", "of geodesic distances"),
+        "stress_scaled": words("geodesic_stress"),
+        "scale": words("scale"),
+        "stretch": words("geodesic_stretch"),
+        "unreachable": ("unreachable", "share of pairs that no path joins"),
+    }
+
     residual_variance: float
     stress: float
     stress_scaled: float
@@ -70,6 +79,11 @@ class Geodesic(WithErrors):
     standard_error: Mapping[str, float]
     units: Mapping[str, Array] = field(repr=False)
     per_point: Mapping[str, Array] = field(repr=False)
+
+    def _extent(self) -> str:
+        sources = "all" if self.n_sources == self.n_points else f"a random sample of {self.n_sources:,}"
+        return f"Geodesic distances from {sources} of {self.n_points:,} points. Errors of 0 are perfect."
+
     sources: npt.NDArray[np.uint32] = field(repr=False)
 
     def interval(self, name: str) -> tuple[float, float]:
@@ -108,6 +122,10 @@ class Shepard(WithErrors):
     True
     """
 
+    SHOWN: ClassVar[Mapping[str, tuple[str, str]]] = {
+        **{name: words(name) for name in ("spearman", "pearson", "stress", "stress_scaled", "scale")}
+    }
+
     spearman: float
     pearson: float
     stress: float
@@ -116,6 +134,9 @@ class Shepard(WithErrors):
     n_pairs: int
     standard_error: Mapping[str, float]
     units: Mapping[str, Array] = field(repr=False)
+
+    def _extent(self) -> str:
+        return f"Straight distances in the data and in the embedding, of {self.n_pairs:,} pairs of points."
 
 
 @scoring(0.0, 0.973, attribute=".residual_variance")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from ..graph.cut import Pairs, as_pairs, length_of, share_of, without
 from ..graph.neighbors import Neighborhoods, resolve
 from .overlap import OVERLAP_STEPS, LazyOverlap, WithOverlap
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, WithErrors, pair, standard_error
-from .table import PARAMETERS, scoring
+from .table import PARAMETERS, scoring, words
 
 Kind = Literal["R", "R_N", "R_C", "R_PCA"]
 
@@ -78,6 +78,13 @@ class Faithfulness(WithErrors):
     True
     """
 
+    SHOWN: ClassVar[Mapping[str, tuple[str, str]]] = {
+        **{name: words(name) for name in ("r_n", "lower_bound", "r_n_scaled", "scale", "r_c")},
+        "r": ("R", "squared error in units of X"),
+        "r_pca": ("R_PCA", "R compared with local PCA"),
+        "overlap": words("overlap"),
+    }
+
     r: float
     r_n: float
     r_c: float
@@ -115,6 +122,20 @@ class Faithfulness(WithErrors):
     def overlap_steps(self) -> int:
         """Number of steps up to which points count as near for `overlap`."""
         return self._overlap.steps
+
+    def _extent(self) -> str:
+        measured = "all" if self.n_centers == self.n_points else f"a random sample of {self.n_centers:,}"
+        out = f"; {self.n_degenerate:,} left out, whose points coincide" if self.n_degenerate else ""
+        return (
+            f"Neighborhoods of {self.n_points:,} points, {measured} measured{out}. Errors of 0 are perfect."
+        )
+
+    def _value(self, name: str) -> str:
+        waits = name == "overlap" and not self._overlap.computed
+        return "computed when you read it" if waits else super()._value(name)
+
+    def _margin(self, name: str) -> str:
+        return "" if name == "overlap" and not self._overlap.computed else super()._margin(name)
 
     def __eq__(self, other: object) -> bool:
         """Compare all numbers; `overlap` last, because it may have to be computed."""

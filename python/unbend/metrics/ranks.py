@@ -20,10 +20,11 @@ from .. import _core
 from ..core.arrays import as_count, thread_count
 from ..core.jsonable import finite
 from ..core.kinds import choice
+from ..core.notebook import Rows, as_html
 from ..core.parameters import documented
 from ..graph.neighbors import Neighborhoods, resolve
-from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, interval, pair
-from .table import MEASURES, PARAMETERS, scoring
+from .sampling import HALF_WIDTH, NORMAL_95, Array, Centers, NCenters, Sampling, interval, pair
+from .table import MEASURES, PARAMETERS, scoring, words
 
 Name = Literal[
     "trustworthiness", "continuity", "q_nx", "r_nx", "lcmc", "mrre_false", "mrre_missing", "rand_index", "auc"
@@ -134,6 +135,24 @@ class Ranks:
         errors = {name: np.asarray(self.standard_error(name)).tolist() for name in get_args(Name)}
         numbers |= {"n_centers": len(self.centers), "standard_error": errors}
         return {name: finite(value) for name, value in numbers.items()}
+
+    def _repr_html_(self) -> str:
+        """Return a table of all measures with K neighbors for a notebook."""
+        m, k = len(self.centers), self._tables.k
+        points = f"all of {self.n_points:,}" if m == self.n_points else f"{m:,} of {self.n_points:,}"
+        extent = f"Measures by ranks with {k:,} neighbors, at {points} points."
+        best = f"LCMC is largest with {self.best_k:,} neighbors."
+        heads = ("", "value", "95 %" if m < self.n_points else "", "random", "meaning")
+        return as_html(extent, Rows(heads, map(self._shown, get_args(Name)), "<>>><"), best)
+
+    def _shown(self, name: Name) -> tuple[str, ...]:
+        value, null, error = (
+            float(np.atleast_1d(numbers)[-1])
+            for numbers in (getattr(self, name), self.null(name), self.standard_error(name))
+        )
+        symbol, meaning = words(name)
+        margin = f"± {NORMAL_95 * error:.2g}" if error else ""
+        return symbol, f"{value:.4g}", margin, f"{null:.3g}", meaning
 
     def _place(self, k: int | None) -> int:
         most = self._tables.k

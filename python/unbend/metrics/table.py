@@ -60,6 +60,12 @@ MEASURES = {
 }
 FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))
 
+
+def words(name: str) -> tuple[str, str]:
+    """Return the symbol of a measure and its meaning."""
+    return MEASURES[name].symbol, MEASURES[name].meaning
+
+
 _NARROW = "Y : array-like of shape (n, d), d <= q\n    Embedding of X, one point per row, from any tool."
 PARAMETERS = table(
     *FUNCTIONS[""].values(),

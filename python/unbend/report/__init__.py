@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.arrays import as_points
+from ..core.notebook import Bold, as_html
 from ..core.parameters import documented
 from ..core.progress import Progress
 from ..core.random import seed_from
@@ -55,6 +56,12 @@ class Report:
         from .page import summary
 
         return "\n".join([*wrapped(summary(self.comparison)), str(self.path)])
+
+    def _repr_html_(self) -> str:
+        """Return the summary and the path of the page for a notebook."""
+        from .page import summary
+
+        return as_html(summary(self.comparison), Bold(self.path))
 
 
 @documented(FUNCTIONS, scopes=["quality"])
