@@ -132,7 +132,7 @@ pip install 'unbend[report]'.
 --labels FILE  a label for each point
 --image-shape H,W  rows of X are images of this shape
 --title TEXT  title of the page
---quiet  print only errors
+--quiet  print only errors, no warnings and no progress
 {SAMPLING}""",
     """\
 examples:

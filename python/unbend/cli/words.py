@@ -159,10 +159,13 @@ def verdict_lines(
 
 
 @contextmanager
-def warnings_in_one_line() -> Iterator[None]:
-    """Print warnings of the library in one line, as errors are."""
+def warnings_in_one_line(options: argparse.Namespace) -> Iterator[None]:
+    """Print warnings of the library in one line, as errors are; none with --quiet."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
+        if getattr(options, "quiet", False):
+            warnings.simplefilter("ignore")
+        else:
+            warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_, **__: print(
             "unbend: warning:", " ".join(str(message).split()), file=sys.stderr
         )

@@ -346,15 +346,29 @@ def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
 # Errors
 
 
+def test_without_a_command_the_help_is_printed(run):
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert [name for name in COMMANDS if f"\n    {name}" not in out] == []
+    assert out == run("--help")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a command: embed, transform, measure, compare, report, diagnose, select, demo"),
-        (("mesure",), "invalid choice: 'mesure'"),
+        (("mesure",), "unknown command 'mesure': did you mean 'measure'? (see unbend --help)"),
+        (("umap",), "unknown command 'umap': the commands are embed, transform, measure, compare, report,"),
+        (("--verzion",), "unknown argument --verzion (see unbend --help)"),
         (("measure", "x.npy"), "required: Y (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", "many"), "invalid int value: 'many'"),
         (("measure", "x.npy", "y.npy", "-k", 3, "--radius", 2), "not allowed with"),
-        (("measure", "x.npy", "y.npy", "--cent", 3), "unrecognized arguments: --cent"),
+        (
+            ("measure", "x.npy", "y.npy", "--neigbors", 3),
+            "unknown argument --neigbors: did you mean '--neighbors'? (see unbend measure --help)",
+        ),
+        (("measure", "x.npy", "y.npy", "--jobbs=3"), "unknown argument --jobbs: did you mean '--jobs'?"),
+        (("measure", "x.npy", "y.npy", "z.npy"), "unknown argument z.npy (see unbend measure --help)"),
+        (("measure", "x.npy", "y.npy", "--xyz"), "unknown argument --xyz (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", 0), "n_neighbors = 0 is too few"),
         (("measure", "x.npy", "y.npy", "-k", 1500), "needs at least 1501 points, got 1500"),
         (("measure", "x.npy", "y.npy", "--radius", -1), "radius = -1"),
@@ -631,12 +645,21 @@ def test_embed_warns_in_lines(run, folder, place):
     assert verdict.startswith("unbend: warning: Do not trust this embedding as a whole: connected components")
 
 
+def test_quiet_prints_no_warnings(run, folder, place, monkeypatch):
+    x = np.load(folder / "x.npy")
+    np.save(place / "two.npy", np.concatenate([x, x[:700] + 500]))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # progress is for terminals
+    assert run("embed", place / "two.npy", "-o", place / "y.npy", "--quiet") == (0, "", "")
+    assert "unbend: error: " in run("embed", place / "two.npy", "-o", place / "y.npy", "--quiet")[2]
+    assert "warning: " in run("embed", place / "two.npy", "-o", place / "z.npy")[2]
+
+
 def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
     for name in ("y.npy", "m"):
         (place / name).write_text("precious")
     for command in ("embed", "transform"):
         monkeypatch.setattr(f"unbend.cli.{command}.read_points", lambda path: pytest.fail("work has begun"))
-    assert "y.npy: it exists already" in refused(run, "embed", "x.npy", "-o", place / "y.npy")
+    assert "y.npy: it exists already, use --force" in refused(run, "embed", "x.npy", "-o", place / "y.npy")
     arguments = ("embed", "x.npy", "-o", place / "z.npy", "--save", place / "m")
     assert "m: it exists already" in refused(run, *arguments)
     assert "y.npy: it exists already" in refused(run, "transform", "m", "x.npy", "-o", place / "y.npy")
@@ -656,8 +679,15 @@ def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
         (("embed", "x.npy", "-o", "none/y.npy"), "there is no folder none"),
         (("embed", "x.npy", "-o", "q.npy", "--save", "none/m"), "there is no folder none"),
         (("embed", "x.npy", "-o", "q.npy", "--save", "./q.npy"), "both ./q.npy: give them different names"),
-        (("embed", "x.npy", "-o", "q.npy", "--method", "tsne"), "invalid choice: 'tsne'"),
-        (("embed", "x.npy", "-o", "q.npy", "--refine", "much"), "invalid choice: 'much'"),
+        (
+            ("embed", "x.npy", "-o", "q.npy", "--method", "tsne"),
+            "unknown --method 'tsne': the values are psa, gp,",
+        ),
+        (("embed", "x.npy", "-o", "q.npy", "--method", "isomop"), "'isomop': did you mean 'isomap'?"),
+        (
+            ("embed", "x.npy", "-o", "q.npy", "--refine", "much"),
+            "unknown --refine 'much': the values are auto,",
+        ),
         (("embed", "x.npy", "-o", "q.npy", "-d", 4), "n_components = 4 exceeds the 3 dimensions"),
         (("embed", "x.npy", "-o", "q.npy", "-k", 1500), "n_neighbors = 1500 needs at least 1501 points"),
         (("embed", "x.npy", "-o", "q.npy", "--method", "gp", "--init", 0), "n_init = 0"),
