@@ -294,8 +294,8 @@ def faithfulness(
     """
     source = _source(X)
     rows = block_rows(source.shape, source.dtype.itemsize)
-    sources = _optimized(source, _source(Y, "Y", rows))
-    task = Task.measuring(*sources, n_neighbors, points_per_cell, max_memory, n_jobs)
+    x, y = _optimized(source, _source(Y, "Y", rows))
+    task = Task.measuring(x, y, n_neighbors, points_per_cell, max_memory, n_jobs)
     folder = _folder(directory)
     measured = task.measured(task.begun(folder, _Cluster(client or get_client()), Progress(verbose), "warn"))
     _clear(folder)

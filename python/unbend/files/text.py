@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..core.caller import warn
 from .errors import FileError, one_line
 
 __all__ = ["column_names", "column_places", "open_text", "read", "read_column", "write_csv", "write_tsv"]
@@ -122,7 +122,7 @@ class _Table:
             return False
         header = len(cells) > 2  # two columns: 0, 1 may well be a point
         reading = "is read as a header" if header else "could be a header, but is read as a point"
-        warnings.warn(f"{self._file}, line {number}: {_listed(cells)} {reading}", stacklevel=2)
+        warn(f"{self._file}, line {number}: {_listed(cells)} {reading}", UserWarning)
         return header
 
     def _first_fault(self, columns: tuple[int, ...] | None) -> str | None:
