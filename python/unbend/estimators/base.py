@@ -229,10 +229,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             ensure_all_finite=finite,
             ensure_min_samples=2 if reset else 1,
         )
-        points = as_points(x)
-        if reset:
-            _warn_if_equal(points)
-        return points
+        return as_points(x)
 
     # scikit-learn ---------------------------------------------------------------------------------------
 
@@ -244,7 +241,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return hasattr(self, "embedding_")
 
 
-def _warn_if_equal(x: Matrix) -> None:
+def warn_if_equal(x: Matrix) -> None:
     """Warn if all points are equal."""
     if bool((x[-1] == x[0]).all()) and bool((x == x[0]).all()):  # the first test nearly always decides
         warn(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..core import memory
-from ..core.arrays import Matrix, as_points, thread_count
+from ..core.arrays import Matrix, as_points, check_finite, thread_count
 from ..core.memory import Sizes
 from ..core.parameters import documented
 from ..core.progress import Progress
@@ -34,7 +34,7 @@ from ..graph.carry import Carrier
 from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods, search
 from ..graph.neighbors import neighborhoods as neighborhoods_of
 from ..metrics.faithful import measured
-from .base import Estimator, Placed
+from .base import Estimator, Placed, warn_if_equal
 
 __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
 
@@ -100,6 +100,7 @@ class GraphEstimator(Estimator):
         """
         check_is_fitted(self)
         x = self._validated(X, reset=False)
+        check_finite(x)
         placed, _ = self._place(x)
         points, images, centers = self.X_fit_, self.embedding_, None
         if not np.array_equal(x, points):
@@ -135,6 +136,7 @@ class GraphEstimator(Estimator):
         settings, points = self._settings(sizes), _core.Points(x)
         graph = self._search(points, k, progress) if neighborhoods is None else neighborhoods
         check_connected(graph, self.disconnected)
+        warn_if_equal(x)
         objective: Objective = getattr(self, "objective", "R_N")
         problem = Problem(points, graph, self.n_components, objective, self.n_jobs)
         embedding = self._run(settings, problem, sizes, progress)
