@@ -17,10 +17,11 @@ import numpy as np
 import unbend as ub
 
 from ..core.jsonable import finite
-from ..files import read_points
+from ..files import read_ids, read_points, split_key
 from ..judge.verdict import gather, read
 from ..metrics import nieqa_local
 from ..metrics.sampling import pair
+from .options import UsageError
 
 WIDTH = 79
 """Number of characters of the longest line that is printed."""
@@ -38,12 +39,27 @@ NUMBERS = {
 """Symbol and meaning of each number, in the order of the table."""
 
 
+WITH_IDS = (".csv", ".tsv", ".parquet")
+"""Suffixes of outputs that can hold a column of ids."""
+
+
 # Input and options ------------------------------------------------------------------------------------------
 
 
 def read_companion(x: Any, file: str, options: argparse.Namespace) -> Any:
     """Read a file that must have one row for each row of the data."""
     return pair(x, read_points(file), (options.X, file), narrower=False)[1]
+
+
+def check_ids(options: argparse.Namespace) -> None:
+    """Refuse ids if the output cannot hold them."""
+    if options.id is not None and split_key(options.output)[0].suffix.lower() not in WITH_IDS:
+        raise UsageError(f"--id goes with an output in {', '.join(WITH_IDS)}, not {options.output}")
+
+
+def ids_of(x: Any, options: argparse.Namespace) -> tuple[str, Any] | None:
+    """Read the column that names the points, if there is one."""
+    return None if options.id is None else read_ids(options.X, options.id, len(x))
 
 
 def coordinates(x: Any, options: argparse.Namespace) -> Any:
@@ -122,6 +138,13 @@ def worst(m: ub.Faithfulness, share: float = 0.01, listed: int = 5) -> dict[str,
     order = measured[np.argsort(-r_n[measured], kind="stable")][: math.ceil(share * len(measured))]
     points = m.centers[order[:listed]].tolist()
     return {"n_points": len(order), "r_n": float(r_n[order].mean()), "points": points}
+
+
+def id_lines(options: argparse.Namespace) -> Iterator[str]:
+    """Yield how to read an output with ids."""
+    if options.id is not None:
+        output = f"{options.output}:-{options.id}"
+        yield from entry("ids", f"column {options.id}; to read the coordinates without it, {output}")
 
 
 def candidate_lines(model: Any) -> Iterator[str]:

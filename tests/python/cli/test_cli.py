@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import COMMANDS, main, parser
+from unbend.files import read_points
 from unbend.judge.measures import finite
 
 COUNT = 1500
@@ -914,3 +915,41 @@ def test_interrupted(tmp_path):
     code, _, err = finish(process)
     assert (code, err) == (130, "unbend: interrupted\n")
     assert os.listdir(tmp_path) == []
+
+
+# Ids and columns
+
+
+@pytest.fixture
+def table(folder, place):
+    """A table of a roll with a number and a name of each point."""
+    x = np.load(folder / "x.npy")[:600]
+    lines = [f"{i},p{i:03d},{','.join(f'{v:.17g}' for v in row)}" for i, row in enumerate(x)]
+    (place / "cells.csv").write_text("number,cell,a,b,c\n" + "\n".join(lines) + "\n")
+    np.save(place / "plain.npy", x)
+    return place / "cells.csv"
+
+
+def test_ids_are_carried_to_the_outputs(run, place, table):
+    flat, placed, plain = place / "flat.csv", place / "placed.csv", place / "plain-flat.npy"
+    code, out, err = run("embed", f"{table}:-number", "-o", flat, "--id", "cell", "--save", place / "m")
+    assert (code, err) == (0, "")
+    assert f"{flat}:-cell" in "".join(out.split())
+    run("embed", place / "plain.npy", "-o", plain)
+    assert flat.read_text().splitlines()[0] == "cell,y1,y2"
+    assert [line.split(",")[0] for line in flat.read_text().splitlines()[1:4]] == ["p000", "p001", "p002"]
+    np.testing.assert_array_equal(read_points(f"{flat}:-cell"), np.load(plain))
+    assert run("transform", place / "m", f"{table}:3-", "-o", placed, "--id", "cell", "--quiet") == (
+        0,
+        "",
+        "",
+    )
+    assert placed.read_text() == flat.read_text()
+
+
+def test_ids_are_refused_before_work(run, place, table, monkeypatch):
+    monkeypatch.setattr("unbend.cli.embed.estimator", lambda options: pytest.fail("work has begun"))
+    where = "--id goes with an output in .csv, .tsv, .parquet, not"
+    assert where in refused(run, "embed", table, "-o", place / "flat.npy", "--id", "cell")
+    said = refused(run, "embed", table, "-o", place / "flat.csv", "--id", "cel")
+    assert "cells.csv has no column 'cel': did you mean 'cell'?" in said
