@@ -153,11 +153,11 @@ examples:
   unbend report faces.npz flat.npy -o faces.html --image-shape 28,20
   unbend report scan.npy scan.unbend umap.npy -o scan.html
 
-Labels are an array in an .npy or .npz, a column of a table as cells.csv:kind, a
-column of obs as cells.h5ad:celltype, or a text file with one label per line.
+Labels are an array in an .npy or .npz, a column of a table as cells.csv:kind,
+a column of obs as cells.h5ad:celltype, or a text file with one on each line.
 Values are numbers from the same files; from a table without names of columns,
-all that hold numbers; from an .h5ad also a gene. --json prints the same object as
-compare, with the path of the page.
+all that hold numbers; from an .h5ad also a gene. --json prints the same object
+as compare, with the path of the page.
 """,
     {**EMBEDDINGS, "values": {"action": "append"}},
 )

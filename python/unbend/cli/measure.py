@@ -110,8 +110,9 @@ Measure how faithfully the embedding Y shows the neighborhoods of the data X.
 
 Row i of Y is the image of row i of X. Both can be .npy, .npz, .csv, .tsv,
 .parquet, .h5ad or .zarr files. From an .npz the array X is read, or the only
-one, or the one you name: file.npz:NAME, cells.h5ad:X_umap. If a table has text
-columns, list the numeric ones: data.csv:height,width.
+one, or the one you name: file.npz:NAME, cells.h5ad:X_umap. Of a table you can
+name the columns to read, data.csv:height,width, or those to leave out,
+data.csv:-name,-kind, or give their numbers, data.csv:3-10.
 """,
     f"""\
 X  data, one point per row
