@@ -249,6 +249,7 @@ def test_points_that_are_alone():
     np.testing.assert_allclose(isomap.transform(x[-1:] + 1), isomap.embedding_[-1:])
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 @pytest.mark.filterwarnings("ignore::unbend.DisconnectedWarning")
 @pytest.mark.parametrize("options", [{}, {"n_landmarks": 5}, {"conformal": True}])
 @pytest.mark.parametrize("kind", ["copies", "equal", "line", "few"])
@@ -297,6 +298,7 @@ def test_bad_parameters(x, options, message):
         fit(x, **options)
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 def test_what_does_not_fit_into_memory():
     x = np.zeros((2, 3))
     isomap = ub.Isomap()

@@ -98,6 +98,7 @@ def test_turns_and_shifts_of_the_data_do_not_matter():
     np.testing.assert_allclose(np.abs(a), np.abs(b), atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 def test_copies():
     pca = ub.PCA(2).fit(np.full((20, 3), 0.1))
     assert (pca.embedding_ == 0).all()
