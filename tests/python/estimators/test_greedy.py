@@ -598,7 +598,7 @@ def test_errors(options, message):
         (np.zeros((1, 3)), "1 sample"),
         (np.zeros((0, 3)), "0 sample"),
         (np.zeros(20), "Expected 2D array"),
-        (np.array([["a", "b"]] * 20), "X has text in column 0, such as 'a'"),
+        (np.array([["a", "b"]] * 20), "X has text in columns 0, 1, such as 'a'"),
         (np.ones((20, 3), complex), "[Cc]omplex"),
     ],
 )

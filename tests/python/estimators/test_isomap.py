@@ -298,7 +298,6 @@ def test_bad_parameters(x, options, message):
         fit(x, **options)
 
 
-@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 def test_what_does_not_fit_into_memory():
     x = np.zeros((2, 3))
     isomap = ub.Isomap()

@@ -197,6 +197,7 @@ def test_back_from_a_projection(kind, tmp_path):
     np.testing.assert_array_equal(again.transform(x), projection.transform(x))
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 def test_copies_are_not_distorted():
     x = np.repeat(cloud(2, 3000), 10, axis=0)
     assert ub.RandomProjection(eps=0.5, random_state=0).fit(x).distortion_ < 1 / np.sqrt(0.5)
