@@ -42,7 +42,7 @@ from unbend.fit.problem import Problem
 from unbend.fit.trust.candidates import evidence_of
 from unbend.fit.trust.evidence import evidence
 from unbend.graph.clean import pruned
-from unbend.metrics.table import FAMILIES, MEASURES
+from unbend.metrics import FAMILIES, MEASURES
 
 N_VOTERS = 10
 """Neighbors that vote for the label of a point."""

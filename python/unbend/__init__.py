@@ -19,6 +19,7 @@ from .metrics import Faithfulness, faithfulness
 from .report import Report, report
 
 if TYPE_CHECKING:
+    from .estimators.base import EqualPointsWarning
     from .estimators.greedy import GreedyProcrustes
     from .estimators.linear.pca import PCA
     from .estimators.linear.projection import DistortionWarning, RandomProjection
@@ -53,6 +54,7 @@ __all__ = [
     "Dimension",
     "DisconnectedWarning",
     "DistortionWarning",
+    "EqualPointsWarning",
     "Faithfulness",
     "FitVerdict",
     "GapWarning",
@@ -110,6 +112,7 @@ _LATER = {
     "DiffusionMaps": "estimators.spectral.normalized",
     "DisconnectedWarning": "estimators.on_graph",
     "DistortionWarning": "estimators.linear.projection",
+    "EqualPointsWarning": "estimators.base",
     "FitVerdict": "fit.trust.verdict",
     "GapWarning": "fit.spectral.eigenvectors",
     "GreedyProcrustes": "estimators.greedy",

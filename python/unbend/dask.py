@@ -56,7 +56,8 @@ class _Chunks:
 
     def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
         """Return rows that the cluster collects for the driver."""
-        return np.ascontiguousarray(self._available(self.array)[indices].compute(), dtype=self.dtype)
+        parts = self._available(self.array)[indices].to_delayed(optimize_graph=False).ravel()
+        return np.concatenate(dask.compute(*parts), dtype=self.dtype)
 
     @staticmethod
     def _available(rows: Any) -> Any:
@@ -99,7 +100,7 @@ class _Cluster:
         if stage in ("probe", "scatter"):
             sources = {"source": job.source, "image": job.image}
             blocks = {
-                name: source.array.blocks[call[1]].to_delayed().ravel()[0]
+                name: source.array.blocks[call[1]].to_delayed(optimize_graph=False).ravel()[0]
                 for name, source in sources.items()
                 if isinstance(source, _Chunks)
             }
@@ -135,6 +136,22 @@ def _source(X: Any, name: str = "X", rows: int | None = None) -> Source:
     rows = block_rows(shape, X.dtype.itemsize) if rows is None else rows
     X = X.rechunk({0: rows, 1: -1})
     return _Chunks(shape, X.dtype, X.name, array=X)
+
+
+def _optimized(*sources: Source) -> list[Source]:
+    """Return sources whose dask arrays were optimized together.
+
+    Parts of them are then taken without further optimization. If each were optimized by itself, their graphs
+    could have tasks of the same name with different content, of which the scheduler warns.
+    """
+    chunks = [source for source in sources if isinstance(source, _Chunks)]
+    arrays = iter(dask.optimize(*(source.array for source in chunks)))
+    return [
+        _Chunks(source.shape, source.dtype, source.name, array=next(arrays))
+        if isinstance(source, _Chunks)
+        else source
+        for source in sources
+    ]
 
 
 def embed(
@@ -213,7 +230,7 @@ def embed(
         "passes": passes,
         "parameters": parameters,
     }
-    task = Task.embedding(_source(X), settings, points_per_cell, max_memory, n_jobs)
+    task = Task.embedding(_optimized(_source(X))[0], settings, points_per_cell, max_memory, n_jobs)
     folder = _folder(directory)
     task.claim(CheckpointDir(str(folder)))
     partition = _loaded(folder)
@@ -277,7 +294,8 @@ def faithfulness(
     """
     source = _source(X)
     rows = block_rows(source.shape, source.dtype.itemsize)
-    task = Task.measuring(source, _source(Y, "Y", rows), n_neighbors, points_per_cell, max_memory, n_jobs)
+    x, y = _optimized(source, _source(Y, "Y", rows))
+    task = Task.measuring(x, y, n_neighbors, points_per_cell, max_memory, n_jobs)
     folder = _folder(directory)
     measured = task.measured(task.begun(folder, _Cluster(client or get_client()), Progress(verbose), "warn"))
     _clear(folder)

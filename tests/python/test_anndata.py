@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import main
-from unbend.files.tables import FileError, read_points, write_points
+from unbend.files import FileError, read_labels, read_points, read_values, write_points
 
 anndata = pytest.importorskip("anndata", reason="needs anndata: pip install 'unbend[anndata]'")
 
@@ -173,3 +173,35 @@ def test_without_the_package(stored, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
     with pytest.raises(FileError, match=re.escape("it needs anndata, pip install 'unbend[anndata]'")):
         write_points(tmp_path / "a.h5ad", np.ones((2, 2)))
+
+
+def annotated(cells, sparse):
+    import pandas as pd
+    from scipy import sparse as sp
+
+    kinds = np.array(["T", "B", "NK"])[np.arange(N) % 3]
+    cells.obs["celltype"] = pd.Categorical(kinds)
+    cells.obs["note"] = np.where(kinds == "T", "a note", "")
+    cells.obs["depth"] = np.arange(N, dtype=float)
+    cells.obs["doubt"] = pd.Categorical([None, *kinds[1:]])
+    cells.var_names = ["CD3", "CD19", "CD56"]
+    cells.X = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "dense": np.asarray}[sparse](cells.X)
+    return kinds
+
+
+@pytest.mark.parametrize("sparse", ["csr", "csc", "dense"])
+def test_labels_and_values_of_cells(cells, tmp_path, sparse):
+    genes = np.asarray(cells.X)
+    kinds, path = annotated(cells, sparse), tmp_path / "p.h5ad"
+    cells.write_h5ad(path)
+    assert np.array_equal(read_labels(f"{path}:celltype", N), kinds)
+    assert read_labels(f"{path}:note", N)[0] == "a note"
+    assert read_labels(f"{path}:doubt", N)[:2].tolist() == ["", "B"]
+    assert np.array_equal(read_values(f"{path}:depth", N)["depth"], np.arange(N))
+    assert np.array_equal(read_values(f"{path}:CD19", N)["CD19"], genes[:, 1])
+    with pytest.raises(FileError, match="no column of obs and no variable 'CD91': did you mean 'CD19'"):
+        read_values(f"{path}:CD91", N)
+    with pytest.raises(FileError, match=r"p\.h5ad:NAME: obs has celltype, depth, doubt, note"):
+        read_labels(path, N)
+    with pytest.raises(FileError, match="column 'celltype' holds text"):
+        read_values(f"{path}:celltype", N)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from ..core.arrays import Matrix, as_count, as_points, thread_count
 from ..core.jsonable import finite
+from ..core.notebook import Bold, Rows, as_html
 from ..core.parameters import documented
 from ..core.random import RandomState, seed_from, stream
 from ..core.shared_parameters import FUNCTIONS
@@ -39,6 +40,7 @@ CERTAIN_GAP = 10.0  # A larger fall is not clearer: the first such gap counts.
 JUDGED_SCALE = 48  # From this scale on chance makes no gap of `CHANCE_GAP`.
 WHOLE_GAP = 1.25  # The same limit for all data together.
 MAX_FLAT_RATIO = 3.0  # Data are flat if their variance beyond d is at most 3 times that of neighborhoods.
+MOST_SHOWN = 8  # A notebook shows the least R_N of dimensions up to this one.
 WHOLE_SAMPLE = 10_000  # A sample of this many points represents all.
 ROUNDING_SHARE = 1e-9  # A variance below this share of the largest is rounding.
 FITTED_SHARE = 0.9  # The largest tenth of the ratios of distances is not fitted (Facco et al. 2017).
@@ -111,6 +113,14 @@ class Dimension:
         values = {name: getattr(self, name) for name in names}
         values |= {name: getattr(self, name).tolist() for name in ("scree", "scales", "spectra")}
         return {name: finite(value) for name, value in values.items()}
+
+    def _repr_html_(self) -> str:
+        """Return the estimates in a sentence and the least errors in a table for a notebook."""
+        bounds = [(f"{d}", f"{bound:.3g}") for d, bound in enumerate(self.scree[:MOST_SHOWN], 1)]
+        chosen = self.value - 1
+        cells = [tuple(map(Bold, row)) if place == chosen else row for place, row in enumerate(bounds)]
+        rows = Rows(("dimension", f"least R_N, {self.n_neighbors:,} neighbors"), cells, ">>")
+        return as_html(Bold("D" + str(self).removeprefix("d") + "."), rows)
 
     def __str__(self) -> str:
         """Return the estimates in a sentence."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..core.arrays import as_count, as_points
 from ..core.jsonable import finite
+from ..core.notebook import Bold, Rows, as_html
 from ..core.parameters import documented
 from ..core.progress import Callback, Progress, Stopped
 from ..core.random import RandomState, seed_from
@@ -191,6 +192,22 @@ class Selection:
         """Return the table, the choice and its rule."""
         lines = [*self._header(), "", *self._rows(), "", *self._notes()]
         return "\n".join([*lines, "", *wrapped(self._choice()), *wrapped(f"Rule: {self.rule}")])
+
+    def _repr_html_(self) -> str:
+        """Return the choice, the table and the rule for a notebook."""
+        heads = ("", "method", "k", "d", *COLUMNS.values(), "seconds")
+        rows = Rows(heads, map(self._cells_of, self.candidates), "<<" + ">" * (len(heads) - 2))
+        notes = " ".join(self._notes()).removeprefix("> chosen. ")
+        return as_html(Bold(self._choice()), "; ".join(self._header()), rows, notes, f"Rule: {self.rule}")
+
+    def _cells_of(self, c: Candidate) -> list[str]:
+        """Return the row of an embedding in HTML, bold if it is the chosen one."""
+        grid, best = self.grids[c.n_neighbors], c.key == self.best.key
+        mark = "chosen" if best else "k too small" * grid.fragmented or "k too large" * grid.short_circuited
+        mark = mark if c.error is None else f"failed: {c.error}"
+        numbers = [f"{c[name].value:.3g}" if name in c else "" for name in COLUMNS]
+        cells = [mark, c.method, f"{c.n_neighbors}", f"{c.n_components}", *numbers, f"{c.seconds:.1f}"]
+        return [Bold(cell) for cell in cells] if best else cells
 
     def _header(self) -> Iterator[str]:
         yield f"{self.n_points:,} points of {self.dim:,} dimensions, {self.n_centers:,} measured"

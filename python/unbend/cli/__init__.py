@@ -6,7 +6,7 @@ import os
 import sys
 
 from . import compare, demo, diagnose, embed, measure, select, transform
-from .options import Parser, UsageError, with_exit_codes
+from .options import Parser, UsageError, did_you_mean, with_exit_codes
 from .words import warnings_in_one_line
 
 __all__ = ["COMMANDS", "main", "parser"]
@@ -86,15 +86,27 @@ def parser() -> Parser:
 
 
 def _run(argv: list[str] | None) -> int:
+    whole = parser()
     try:
-        options = parser().parse_args(argv)
+        options, unknown = whole.parse_known_args(argv)
     except SystemExit as done:  # --help and --version
         return int(done.code or SUCCESS)
+    if unknown:
+        raise UsageError(_unknown_in_words(options.command, unknown))
     if options.command is None:
-        raise UsageError(f"give a command: {', '.join(COMMANDS)} (see unbend --help)")
-    with warnings_in_one_line():
+        whole.print_help()
+        return SUCCESS
+    with warnings_in_one_line(options):
         options.run(options)
     return SUCCESS
+
+
+def _unknown_in_words(command: str | None, unknown: list[str]) -> str:
+    """Return a message about arguments that a command does not have."""
+    flag = next((text.partition("=")[0] for text in unknown if text.startswith("-")), unknown[0])
+    flags = [] if command is None else COMMANDS[command].flags
+    where = "unbend" if command is None else f"unbend {command}"
+    return f"unknown argument {flag}{did_you_mean(flag, flags)} (see {where} --help)"
 
 
 def _complain(message: str, code: int) -> int:

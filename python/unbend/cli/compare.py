@@ -7,7 +7,7 @@ from typing import Any
 
 import unbend as ub
 
-from ..files import check_target, read_labels, read_pairs, read_points, split_key
+from ..files import check_target, read_labels, read_pairs, read_points, read_values, split_key
 from ..report import SUFFIXES
 from .options import COMPARED, SAMPLING, Command, UsageError
 from .words import coordinates, read_embedding, sampling, show, shows_progress
@@ -38,6 +38,7 @@ def report(options: argparse.Namespace) -> None:
             path=options.output,
             **_shared(x, options),
             labels=None if options.labels is None else read_labels(options.labels, len(x)),
+            values=_values(len(x), options),
             images=None if options.image_shape is None else _images(x, options),
             title=options.title,
             force=options.force,
@@ -45,6 +46,15 @@ def report(options: argparse.Namespace) -> None:
     except ImportError as error:
         raise UsageError(str(error)) from error
     show(options, page.comparison.to_dict() | {"path": str(page.path)}, [page])
+
+
+def _values(n: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Read the numbers to color by; equal names of several files are told apart by these."""
+    found: dict[str, Any] = {}
+    for file in options.values or ():
+        for name, values in read_values(file, n).items():
+            found[f"{name} ({file})" if name in found else name] = values
+    return found
 
 
 def _shared(x: Any, options: argparse.Namespace) -> dict[str, Any]:
@@ -141,21 +151,25 @@ pip install 'unbend[report]'.
     f"""\
 {COMPARED}-o, --output HTML  page to write
 --force  replace an existing file
---labels FILE  a label for each point
+--labels FILE  a label for each point, as cells.csv:kind
+--values FILE  numbers to color by, as cells.csv:size,age; can be repeated
 --image-shape H,W  rows of X are images of this shape
 --title TEXT  title of the page
---quiet  print only errors
+--quiet  print only errors, no warnings and no progress
 {SAMPLING}""",
     """\
 examples:
   unbend report roll.npy umap.npy psa.npy -o report.html
   unbend report run.npz run.npz:umap run.npz:tsne -o r.html --labels names.txt
+  unbend report cells.h5ad cells.h5ad:X_umap -o c.html --values cells.h5ad:CD3
   unbend report faces.npz flat.npy -o faces.html --image-shape 28,20
   unbend report scan.npy scan.unbend umap.npy -o scan.html
 
 Labels are an array in an .npy or .npz, a column of a table as cells.csv:kind,
-or a text file with one label per line. --json prints the same object as
-compare, with the path of the page.
+a column of obs as cells.h5ad:celltype, or a text file with one on each line.
+Values are numbers from the same files; from a table without names of columns,
+all that hold numbers; from an .h5ad also a gene. --json prints the same object
+as compare, with the path of the page.
 """,
-    EMBEDDINGS,
+    {**EMBEDDINGS, "values": {"action": "append"}},
 )

@@ -19,7 +19,19 @@ from ..metrics.subject import Subject
 from . import cells
 from .methods import METHODS, estimator, in_words, record
 from .options import JSON, OUTPUT, Command, UsageError
-from .words import candidate_lines, entry, number_lines, show, sized, timing_lines, verdict_lines, worst
+from .words import (
+    candidate_lines,
+    check_ids,
+    entry,
+    id_lines,
+    ids_of,
+    number_lines,
+    show,
+    sized,
+    timing_lines,
+    verdict_lines,
+    worst,
+)
 
 __all__ = ["COMMAND"]
 
@@ -37,6 +49,7 @@ ONLY_FOR = {
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     check_target(options.output, force=options.force)
+    check_ids(options)
     if options.save is not None:
         if os.path.realpath(options.output) == os.path.realpath(options.save):
             raise UsageError(f"--output and --save are both {options.save}: give them different names")
@@ -51,9 +64,10 @@ def run(options: argparse.Namespace) -> None:
     if x is None:
         cells.run(options)
         return
+    ids = ids_of(x, options)
     model = estimator(options).fit(x)
     array = f"X_{options.method}"
-    write_points(options.output, model.embedding_, force=options.force, name=array, source=options.X)
+    write_points(options.output, model.embedding_, force=options.force, name=array, source=options.X, ids=ids)
     if options.save is not None:
         model.save(options.save)
     if options.cut_pairs is not None:
@@ -76,13 +90,13 @@ def _points(options: argparse.Namespace) -> Any:
     if options.points_per_cell is not None:
         return None
     if options.max_memory is None:
-        return read_points(options.X)
+        return read_points(options.X, leave_out=options.id)
     if split_key(options.X)[0].suffix.lower() in (".npy", ".zarr"):
         from ..partition.sources import source_of
 
         source = source_of(options.X)
         return read_points(options.X) if _fits(source.shape, source.dtype.itemsize, options) else None
-    x = read_points(options.X)
+    x = read_points(options.X, leave_out=options.id)
     return x if _fits(x.shape, 8, options) else None
 
 
@@ -136,6 +150,7 @@ def _lines(
     yield from entry("method", _method_in_words(model))
     yield from candidate_lines(model)
     yield f"embedding  {sized(options.output, y.shape)}"
+    yield from id_lines(options)
     if options.save is not None:
         yield f"model      {options.save}"
     if len(getattr(model, "cut_pairs_", ())):
@@ -173,8 +188,9 @@ Embed the data X: lay them flat and keep lengths as far as possible.
 
 X is an .npy, .npz, .csv, .tsv, .parquet, .h5ad or .zarr file. From an .npz the
 array X is read, or the only one, or the one you name: file.npz:NAME. From an
-.h5ad it is X_pca, or file.h5ad:NAME. If a table has text columns, list the
-numeric ones: data.csv:height,width. The suffix of the output decides what is
+.h5ad it is X_pca, or file.h5ad:NAME. Of a table you can name the columns to
+read, data.csv:height,width, or those to leave out, data.csv:-name,-kind, or
+give their numbers, data.csv:3-10. The suffix of the output decides what is
 written: any of these but .zarr. If both files are .h5ad, the new one is a copy
 with the embedding added as X_psa (after the method), or as file.h5ad:NAME.
 """,
@@ -191,6 +207,7 @@ X  data, one point per row
 --landmarks N  isomap, classical: N landmarks, or auto (all)
 --rectify  lle to dfm: undo the normalization of axes
 --seed S  seed of random choices (0)
+--id COLUMN  column of X that names the points: first column of the output
 --save MODEL  save the model for unbend transform
 --cut-pairs FILE  psa, gp: write the pairs of neighbors that a cut parts
 --max-memory SIZE  psa, gp: memory limit, as 4G; see below
@@ -218,6 +235,7 @@ examples:
   unbend embed roll.npy -o flat.npy
   unbend embed huge.npy -o flat.npy --max-memory 4G
   unbend embed cells.csv -o flat.csv -d 3 -k 20 --tangent-neighbors 60
+  unbend embed cells.csv:-batch -o flat.csv --id cell
   unbend embed scan.npz:points -o flat.npy --cut yes --cut-pairs pairs.npy
   unbend embed roll.npy -o flat.npy --save roll.unbend --json
   unbend embed cells.h5ad:X_pca -o cells-flat.h5ad

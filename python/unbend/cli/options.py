@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
-__all__ = ["COMPARED", "JSON", "OUTPUT", "SAMPLING", "Command", "Parser", "UsageError", "with_exit_codes"]
+__all__ = [
+    *("COMPARED", "JSON", "OUTPUT", "SAMPLING"),
+    *("Command", "Parser", "UsageError", "did_you_mean", "with_exit_codes"),
+]
 
 OUTPUT = """\
 -o, --output Y  file to write
 --force  replace existing files
---quiet  print only errors
+--quiet  print only errors, no warnings and no progress
 """
 """Arguments of commands that write points."""
 
@@ -56,6 +60,23 @@ class Parser(argparse.ArgumentParser):
         """Raise a usage error."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, with the choice that is most like it."""
+        if action.choices is None or value in action.choices:
+            return
+        choices = list(map(str, action.choices))
+        what, noun = (
+            ("command", "commands") if action.dest == "command" else (action.option_strings[-1], "values")
+        )
+        near = did_you_mean(str(value), choices) or f": the {noun} are {', '.join(choices)}"
+        self.error(f"unknown {what} {str(value)!r}{near}")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of a message that names the known word most like a misspelled one; empty if none is."""
+    near = get_close_matches(word, list(known), 1)
+    return f": did you mean {near[0]!r}?" if near else ""
+
 
 @dataclass(frozen=True)
 class Command:
@@ -73,6 +94,11 @@ class Command:
     arguments: str
     epilog: str
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def flags(self) -> list[str]:
+        """All options of the command."""
+        return re.findall(r"^(?:or )?(?:-\w, )?(--[\w-]+)", self.arguments, re.MULTILINE)
 
     def add_to(self, commands: Any, name: str) -> None:
         """Add a command of this name to a parser."""

@@ -12,7 +12,7 @@ from ..core.progress import Progress
 from ..files import check_target, read_points, write_points
 from .methods import error_in_words
 from .options import JSON, OUTPUT, Command
-from .words import show, shows_progress, sized
+from .words import check_ids, id_lines, ids_of, show, shows_progress, sized
 
 __all__ = ["COMMAND"]
 
@@ -20,14 +20,16 @@ __all__ = ["COMMAND"]
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     check_target(options.output, force=options.force)
-    model, x = ub.load(options.model), read_points(options.X)
+    check_ids(options)
+    model, x = ub.load(options.model), read_points(options.X, leave_out=options.id)
+    ids = ids_of(x, options)
     _check_columns(model, x, options)
     if "n_jobs" in model.get_params():
         model.set_params(n_jobs=options.jobs)
     place = model.inverse_transform if options.inverse else model.transform
     with Progress(shows_progress(options) and not options.json).stage("placing"):
         placed, errors = place(x, return_error=True)
-    write_points(options.output, placed, force=options.force, source=options.X)
+    write_points(options.output, placed, force=options.force, source=options.X, ids=ids)
     show(options, _record(placed, errors, options), _lines(model, x, placed, errors, options))
 
 
@@ -61,6 +63,7 @@ def _lines(model: Any, x: Any, placed: Any, errors: Any, options: argparse.Names
     yield f"model      {sized(options.model, (n, model.n_features_in_))}, embedded in {d}"
     yield f"points     {sized(options.X, x.shape)}"
     yield f"placed     {sized(options.output, placed.shape)}"
+    yield from id_lines(options)
     yield ""
     yield f"  {'mean error':<12}  {errors.mean():>9.4g}  {error_in_words(model, options.inverse)}"
     yield f"  {'worst error':<12}  {errors.max():>9.4g}  point {int(errors.argmax())}"
@@ -79,7 +82,8 @@ finds the matching points in the space of the data.
     f"""\
 model  file that unbend embed --save wrote
 X  new points, one per row
-{OUTPUT}--inverse  map from the embedding to the data
+{OUTPUT}--id COLUMN  column of X that names the points: first column of the output
+--inverse  map from the embedding to the data
 {JSON}""",
     """\
 examples:

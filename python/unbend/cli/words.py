@@ -17,7 +17,7 @@ import numpy as np
 import unbend as ub
 
 from ..core.jsonable import finite
-from ..files import read_points
+from ..files import read_ids, read_points, split_key
 from ..graph.cut import without
 from ..judge.verdict import gather, read
 from ..metrics import nieqa_local
@@ -41,6 +41,10 @@ NUMBERS = {
 """Symbol and meaning of each number, in the order of the table."""
 
 
+WITH_IDS = (".csv", ".tsv", ".parquet")
+"""Suffixes of outputs that can hold a column of ids."""
+
+
 # Input and options ------------------------------------------------------------------------------------------
 
 
@@ -59,6 +63,17 @@ def read_embedding(x: Any, file: str, options: argparse.Namespace) -> Any:
     if len(model.embedding_) != len(x):
         raise UsageError(f"{options.X} has {len(x)} rows, but the model {file} has {len(model.embedding_)}")
     return model
+
+
+def check_ids(options: argparse.Namespace) -> None:
+    """Refuse ids if the output cannot hold them."""
+    if options.id is not None and split_key(options.output)[0].suffix.lower() not in WITH_IDS:
+        raise UsageError(f"--id goes with an output in {', '.join(WITH_IDS)}, not {options.output}")
+
+
+def ids_of(x: Any, options: argparse.Namespace) -> tuple[str, Any] | None:
+    """Read the column that names the points, if there is one."""
+    return None if options.id is None else read_ids(options.X, options.id, len(x))
 
 
 def coordinates(x: Any, options: argparse.Namespace) -> Any:
@@ -139,6 +154,13 @@ def worst(m: ub.Faithfulness, share: float = 0.01, listed: int = 5) -> dict[str,
     return {"n_points": len(order), "r_n": float(r_n[order].mean()), "points": points}
 
 
+def id_lines(options: argparse.Namespace) -> Iterator[str]:
+    """Yield how to read an output with ids."""
+    if options.id is not None:
+        output = f"{options.output}:-{options.id}"
+        yield from entry("ids", f"column {options.id}; to read the coordinates without it, {output}")
+
+
 def candidate_lines(model: Any) -> Iterator[str]:
     """Yield what was tried, if more than one embedding was, with the score of each."""
     candidates = getattr(model, "candidates_", ())
@@ -173,10 +195,13 @@ def verdict_lines(
 
 
 @contextmanager
-def warnings_in_one_line() -> Iterator[None]:
-    """Print warnings of the library in one line, as errors are."""
+def warnings_in_one_line(options: argparse.Namespace) -> Iterator[None]:
+    """Print warnings of the library in one line, as errors are; none with --quiet."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
+        if getattr(options, "quiet", False):
+            warnings.simplefilter("ignore")
+        else:
+            warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_, **__: print(
             "unbend: warning:", " ".join(str(message).split()), file=sys.stderr
         )

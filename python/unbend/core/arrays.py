@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ MOST_THREADS = 256
 
 IN_MEMORY = 2**31
 """Converted points are held in memory up to this number of bytes; larger ones in a file that is mapped."""
+
+LISTED_COLUMNS, SHOWN_CHARACTERS = 6, 40
+"""Number of columns that a message lists, and of characters that it shows of a text."""
 
 BLOCK_BYTES = 2**25
 """Points are converted and checked in blocks of this size."""
@@ -35,6 +39,7 @@ def as_points(array: Any, name: str = "X") -> Matrix:
         raise TypeError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
     if _is_chunked(array):
         return _converted(array, name)
+    refuse_text(array, name)
     array = _as_array(array, name)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}: it must have two dimensions, one point a row")
@@ -52,11 +57,63 @@ def as_points(array: Any, name: str = "X") -> Matrix:
 
 
 def read_in_blocks(array: Any, name: str = "X") -> Any:
-    """Return chunked arrays and those of small numbers as `as_points` does, and all others as they are."""
+    """Return chunked arrays and those of small numbers as `as_points` does, and all others as they are.
+
+    Tables with columns of text are refused.
+    """
+    refuse_text(array, name)
     small = isinstance(array, np.ndarray) and array.ndim == 2 and 0 not in array.shape
     if small and array.dtype.kind in "fiub" and array.dtype.itemsize <= 2:
         return as_points(array, name)
     return as_points(array, name) if _is_chunked(array) else array
+
+
+def refuse_text(array: Any, name: str = "X") -> None:
+    """Refuse a data frame, or an array of objects, with columns that hold text, by the names of the columns.
+
+    Examples
+    --------
+    >>> refuse_text(np.array([[1.5, "a"]], dtype=object))
+    Traceback (most recent call last):
+    ValueError: X has text in column 1, such as 'a': leave it out, or encode it as numbers
+    """
+    found = {label: text for label, column in _object_columns(array) if (text := _first_text(column))}
+    if found:
+        labels, texts = list(found)[:LISTED_COLUMNS], next(iter(found.values()))
+        listed = ", ".join(labels) + ", ..." * (len(found) > len(labels))
+        columns, them = ("column", "it") if len(found) == 1 else ("columns", "them")
+        raise ValueError(
+            f"{name} has text in {columns} {listed}, such as {texts[:SHOWN_CHARACTERS]!r}: leave {them} out, or "
+            f"encode {them} as numbers"
+        )
+
+
+def _object_columns(array: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Yield the columns that may hold text, by their labels as messages show them."""
+    if hasattr(array, "columns") and hasattr(array, "items"):  # pandas
+        columns = ((repr(label), np.asarray(column)) for label, column in array.items())
+    elif hasattr(array, "iter_columns"):  # polars
+        columns = ((repr(column.name), np.asarray(column)) for column in array.iter_columns())
+    elif isinstance(array, np.ndarray) and array.ndim == 2:
+        columns = (
+            (str(place), column) for place, column in enumerate(array.T if array.dtype.kind in "OU" else ())
+        )
+    else:
+        return
+    yield from ((label, column) for label, column in columns if column.dtype.kind in "OU")
+
+
+def _first_text(column: npt.NDArray[Any]) -> str:
+    """Return the first text of a column that is no number; empty if there is none."""
+    return next((str(cell) for cell in column if isinstance(cell, str) and not _is_number(cell)), "")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_chunked(array: Any) -> bool:

@@ -7,8 +7,8 @@ import warnings
 
 __all__ = ["warn"]
 
-PACKAGES = ("unbend.", "sklearn.utils.")
-"""Frames of these packages are skipped; scikit-learn wraps the methods of estimators."""
+PACKAGES = ("unbend.", "sklearn.")
+"""Frames of these packages are skipped; scikit-learn wraps and calls the methods of estimators."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -35,8 +35,8 @@ OPEN_ENDED = ("refine",)
 """The stages that end when nothing more can be gained, so that their share is not known before."""
 
 REWRITE_SECONDS = 0.1
-ESTIMATE_SECONDS, ESTIMATE_SHARE = 0.5, 0.02
-"""The time left is shown once a stage has run for this long and got this far."""
+ESTIMATE_SECONDS, ESTIMATE_SHARE = 0.5, 0.1
+"""The time left is shown once a stage has run for this long and this share of it is done."""
 
 
 class Stopped(_core.Stopped):
@@ -82,6 +82,7 @@ class Progress:
         self._stage: str | None = None
         self._since = 0.0
         self._done, self._total = 0, 0
+        self._counts_once = True
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[None]:
@@ -118,13 +119,17 @@ class Progress:
 
     def report(self, stage: str, done: int, total: int, best: float | None = None) -> bool:
         """Take a report with the best value so far, and return whether to stop; measuring always ends."""
+        # A stage that begins to count again does so an unknown number of times, so its time left is unknown.
+        self._counts_once &= done >= self._done and self._total in (0, total)
         self._done, self._total = done, total
         if best is not None:
             self.best = float(best)
         if self._callback is not None and _is_true(self._callback(stage, done, total, self.best)):
             self._asked = True
         if self._lines is not None:
-            self._lines.show(stage, done, total, time.perf_counter() - self._since, self._value(stage))
+            seconds = time.perf_counter() - self._since
+            left = _left(done, total, seconds) if self._counts_once else ""
+            self._lines.show(stage, done, total, seconds, left, self._value(stage))
         return self._asked and stage not in MEASURING
 
     @property
@@ -134,7 +139,7 @@ class Progress:
 
     def _enter(self, name: str) -> None:
         self._stage, self._since = name, time.perf_counter()
-        self._done, self._total = 0, 0
+        self._done, self._total, self._counts_once = 0, 0, True
 
     def _turn_to(self, name: str) -> None:
         """Give the time from here on to another stage; all of it, if the first has not begun to work."""
@@ -173,7 +178,7 @@ class _Lines:
         self._shown = 0.0
         self._width = 0
 
-    def show(self, stage: str, done: int, total: int, seconds: float, best: str) -> None:
+    def show(self, stage: str, done: int, total: int, seconds: float, left: str, best: str) -> None:
         now = time.perf_counter()
         if not self._rewrites or now - self._shown < REWRITE_SECONDS:
             return
@@ -181,7 +186,7 @@ class _Lines:
         if stage in OPEN_ENDED:
             share, left = "", f", step {done + 1} of at most {total}"
         else:
-            share, left = f"{int(100 * _share(done, total))} %", _left(done, total, seconds)
+            share = f"{int(100 * _share(done, total))} %"
         self._write(f"  {stage:<14}{share:>5}{_seconds(seconds):>10}{left}{best}", end="")
 
     def close(self, stage: str, seconds: float, share: float | None, best: str) -> None:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..core.arrays import Matrix, as_count, as_points, read_in_blocks
+from ..core.caller import warn
 from ..core.parameters import checked, documented
 from ..core.progress import Progress
 from . import archive
@@ -26,6 +27,21 @@ Array = npt.NDArray[np.float64]
 Placed = tuple[Array, Array]
 """Points, and the error of each."""
 Self = TypeVar("Self", bound="Estimator")
+
+
+class EqualPointsWarning(UserWarning):
+    """All points of the data are equal, so that there is nothing to embed.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, unbend as ub
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     _ = ub.PCA().fit(np.ones((100, 3)))
+    >>> found[0].category is ub.EqualPointsWarning
+    True
+    """
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -223,6 +239,16 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
+
+
+def warn_if_equal(x: Matrix) -> None:
+    """Warn if all points are equal."""
+    if bool((x[-1] == x[0]).all()) and bool((x == x[0]).all()):  # the first test nearly always decides
+        warn(
+            f"all {len(x):,} points of X are equal, so their embedding says nothing: look for constant columns "
+            "and for values that were filled in",
+            EqualPointsWarning,
+        )
 
 
 Kind = TypeVar("Kind", bound=type[Estimator])

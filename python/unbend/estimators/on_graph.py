@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..core import memory
-from ..core.arrays import Matrix, thread_count
+from ..core.arrays import Matrix, as_points, check_finite, thread_count
 from ..core.memory import Sizes
 from ..core.parameters import documented
 from ..core.progress import Progress
@@ -33,7 +33,9 @@ from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
 from ..graph.copies import search_distinct
 from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
-from .base import Estimator, Placed
+from ..graph.neighbors import neighborhoods as neighborhoods_of
+from ..metrics.faithful import measured
+from .base import Estimator, Placed, warn_if_equal
 
 __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
 
@@ -73,6 +75,43 @@ class GraphEstimator(Estimator):
         """Embed the data, and return the embedding, of shape (n, d). The parameters are those of `fit`."""
         return self.fit(X, neighborhoods=neighborhoods).embedding_  # type: ignore[no-any-return]
 
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well points and their images agree, for model selection such as GridSearchCV; 0 is perfect.
+
+        It is minus the score of :func:`unbend.select`: the mean over the points of R_N, at most 1 at each, plus
+        their overlap. For algorithms that stretch neighborhoods it is R_C instead. Points are placed by
+        `transform` and measured together with the fitted points, on their 12 nearest neighbors. These do not
+        depend on `n_neighbors`, because R_N rises with the size of neighborhoods for any embedding. The fitted
+        points are measured where the fit placed them, in the same way, so that scores of training and test data
+        can be compared.
+
+        More dimensions never make an embedding worse: choose `n_components` by :func:`unbend.dimension`.
+        Neighborhoods that a cut tears count as errors.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, q)
+            Points.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        x = self._validated(X, reset=False)
+        check_finite(x)
+        placed, _ = self._place(x)
+        points, images, centers = self.X_fit_, self.embedding_, None
+        if not np.array_equal(x, points):
+            centers = np.arange(len(points), len(points) + len(x), dtype=np.uint32)
+            points, images = np.concatenate([points, x]), np.concatenate([images, placed])
+        graph = neighborhoods_of(points, min(DEFAULT_NEIGHBORS, len(points) - 1), n_jobs=self.n_jobs)
+        m = measured(as_points(points), images, graph, centers=centers, n_jobs=self.n_jobs, own=True)
+        errors = m.per_point["r_c" if self.AFFINE else "r_n"]
+        return -float(np.minimum(errors, 1.0).mean() + m.overlap)
+
     def _settings(self, sizes: Sizes) -> Settings:
         """Return the algorithm with its parameters."""
         raise NotImplementedError
@@ -98,6 +137,7 @@ class GraphEstimator(Estimator):
         settings, points = self._settings(sizes), _core.Points(x)
         graph = self._search(points, k, progress) if neighborhoods is None else neighborhoods
         check_connected(graph, self.disconnected)
+        warn_if_equal(x)
         objective: Objective = getattr(self, "objective", "R_N")
         problem = Problem(points, graph, self.n_components, objective, self.n_jobs)
         embedding = self._run(settings, problem, sizes, progress)

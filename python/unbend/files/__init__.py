@@ -2,7 +2,7 @@
 
 from .atomic import write_atomically
 from .errors import FileError
-from .labels import read_labels
+from .labels import read_ids, read_labels, read_values
 from .pairs import PAIR_SUFFIXES, read_pairs
 from .tables import check_target, open_points, read_points, split_key, write_points
 
@@ -11,9 +11,11 @@ __all__ = [
     "FileError",
     "check_target",
     "open_points",
+    "read_ids",
     "read_labels",
     "read_pairs",
     "read_points",
+    "read_values",
     "split_key",
     "write_atomically",
     "write_points",

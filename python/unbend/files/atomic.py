@@ -41,4 +41,6 @@ def check_free(path: Path, force: bool) -> None:
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder")
     if path.exists() and not force:
-        raise FileError(f"cannot write {path}: it exists already")
+        raise FileError(
+            f"cannot write {path}: it exists already, use --force (force=True in Python) to replace it"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from .errors import FileError, one_line, required
 
-__all__ = ["check", "find", "read", "write"]
+__all__ = ["check", "find", "read", "read_columns", "write"]
 
 
 def read(file: Path, key: str | None) -> Any:
@@ -40,6 +41,57 @@ def find(file: Path, key: str | None, store: Any) -> Any:
         listed = ", ".join([*["X"] * ("X" in store), *sorted(obsm)]) or "nothing"
         raise FileError(f"{file} has no array {key!r}: it holds {listed}")
     return dense(file, name, obsm[name])
+
+
+def read_columns(file: Path, key: str | None) -> dict[str, Any]:
+    """Return a column of obs, or the values of a variable in X, by its name."""
+    h5py = required("h5py", "anndata", f"cannot read {file}")
+    try:
+        with h5py.File(file, "r") as store:
+            obs, var = store.get("obs", {}), store.get("var", {})
+            named = [name for name in obs if name not in ("__categories", obs.attrs.get("_index"))]
+            if key is not None and key in obs:
+                return {key: _decoded(obs[key])}
+            variables = (
+                _decoded(var[var.attrs["_index"]]).astype(str)
+                if "_index" in getattr(var, "attrs", {})
+                else []
+            )
+            if key is not None and key in variables and "X" in store:
+                return {key: _variable(store["X"], int(np.flatnonzero(variables == key)[0]))}
+    except OSError as error:
+        raise FileError(f"cannot read {file}: it is damaged, or no .h5ad ({one_line(error)})") from error
+    listed = ", ".join(named) or "no columns"
+    if key is None:
+        raise FileError(
+            f"{file} needs the name of a column of obs or of a variable, {file}:NAME: obs has {listed}"
+        )
+    near = get_close_matches(key, [*named, *map(str, variables)], 1)
+    hint = f": did you mean {near[0]!r}?" if near else f": obs has {listed}"
+    raise FileError(f"{file} has no column of obs and no variable {key!r}{hint}")
+
+
+def _decoded(column: Any) -> Any:
+    """Return a column of obs: text, numbers, or the names of categories; missing ones are empty or NaN."""
+    if "categories" in column:  # a group with codes
+        names, codes = np.append(_decoded(column["categories"]).astype(object), ""), column["codes"][...]
+        return names[codes]  # the code of missing ones is -1
+    if "mask" in column:  # a group for numbers that may be missing
+        return np.where(column["mask"][...], np.nan, column["values"][...])
+    return column.asstr()[...] if column.dtype.kind == "O" else column[...]
+
+
+def _variable(x: Any, place: int) -> Any:
+    """Return one column of X, which may be sparse."""
+    if hasattr(x, "shape"):
+        return x[:, place]
+    from scipy.sparse import csc_array, csr_array
+
+    kind = {"csr_matrix": csr_array, "csc_matrix": csc_array}[x.attrs["encoding-type"]]
+    matrix = kind(
+        tuple(x[name][...] for name in ("data", "indices", "indptr")), shape=tuple(x.attrs["shape"])
+    )
+    return matrix[:, [place]].toarray().ravel()
 
 
 def dense(file: Path, name: str, dataset: Any) -> Any:

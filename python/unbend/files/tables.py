@@ -53,7 +53,7 @@ FORMATS = {
 }
 
 
-def read_points(path: str | os.PathLike[str]) -> Any:
+def read_points(path: str | os.PathLike[str], *, leave_out: str | None = None) -> Any:
     r"""Read a point cloud, one point a row.
 
     The suffix decides how the file is read:
@@ -65,7 +65,8 @@ def read_points(path: str | os.PathLike[str]) -> Any:
       counts the rows from 0 or 1 is the index of a data frame and left out. A first line 0, 1, 2, ... above
       numbers with fractions is the header of a data frame without names: it is skipped, with a warning;
     - ``.parquet``: numeric columns only; needs ``pip install 'unbend[parquet]'``;
-    - of these three ``file.csv:name,name`` selects columns by their names;
+    - of these three ``file.csv:name,name`` selects columns by their names, ``file.csv:-name`` leaves one out, and
+      ``file.csv:3-10`` selects a range by numbers, from 1;
     - ``.h5ad``, written by AnnData: ``X_pca`` of ``obsm`` if there is one, else ``X``; ``file.h5ad:NAME``
       selects another array of ``obsm``, ``file.h5ad:X`` the data; needs ``pip install 'unbend[anndata]'``;
     - ``.zarr``: the array, or of a group as for ``.npz``, or ``file.zarr:path/to/array``; an AnnData is read
@@ -75,6 +76,8 @@ def read_points(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path-like
         Path of the file.
+    leave_out : str, optional
+        Column of a table that is no coordinate, such as the ids of the points.
 
     Returns
     -------
@@ -102,6 +105,8 @@ def read_points(path: str | os.PathLike[str]) -> Any:
     known = FORMATS.get(file.suffix.lower())
     if known is None:
         raise FileError(f"cannot read {file}: its suffix {file.suffix!r} is none of {', '.join(FORMATS)}")
+    if leave_out is not None and known.names == "columns":
+        key = ",".join([*([] if key is None else [key]), f'"-{leave_out}"'])
     with readable(file):
         return _checked(known.read(file, key), path)
 
@@ -124,6 +129,7 @@ def write_points(
     force: bool = False,
     name: str = "X_unbend",
     source: str | os.PathLike[str] | None = None,
+    ids: text.Ids = None,
 ) -> Path:
     """Write a point cloud, one point a row, so that the file appears whole or not at all.
 
@@ -143,6 +149,8 @@ def write_points(
         Name of the array in an ``.h5ad``, if the path does not name it.
     source : str or path-like, optional
         File that the data were read from. If both files are ``.h5ad``, all its contents are copied.
+    ids : (str, array-like of shape (n,)), optional
+        Name and values of a column that is written before the points, to ``.csv``, ``.tsv`` and ``.parquet``.
 
     Returns
     -------
@@ -165,9 +173,14 @@ def write_points(
     """
     check_target(path, force=force)
     target, key = split_key(os.fspath(path), "arrays")
-    write, more = FORMATS[target.suffix.lower()].write, []
+    more: list[Any] = []
+    write = FORMATS[target.suffix.lower()].write
     if target.suffix.lower() == ".h5ad":
         more = [key or name, None if source is None else split_key(os.fspath(source))[0]]
+    if ids is not None:
+        if ids[0] in text.column_names(points):
+            raise FileError(f"cannot write {path}: ids and a coordinate are both called {ids[0]!r}")
+        more = [ids]
     assert write is not None
     return write_atomically(target, lambda file: write(file, points, *more), force=force)
 

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import csv
 import re
-import warnings
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from ..core.caller import warn
 from .errors import FileError, one_line
 
 __all__ = [
     *("column_names", "column_places", "has_only_a_header", "open_text"),
-    *("read", "read_column", "write_csv", "write_tsv"),
+    *("read", "read_columns", "write_csv", "write_tsv"),
 ]
 
 LISTED_COLUMNS = 6
 """Number of columns that a message lists; further ones become three dots."""
+
+DIGITS = "%.17g"  # 17 digits tell every double from its neighbors.
+
+Ids: TypeAlias = "tuple[str, Any] | None"
+"""Name and values of a column that is written before the points."""
 
 SHOWN_CHARACTERS = 40
 """Number of characters of a cell that a message shows; a longer cell is cut short."""
@@ -31,18 +37,24 @@ def read(file: Path, key: str | None) -> Any:
     """Return the columns named in `key`, by default all but the index of a data frame."""
     with open_text(file) as handle:
         table = _Table(file, handle)
-        columns = None if key is None else tuple(column_places(file, key, table.names))
+        columns = None if key is None else tuple(column_places(file, key, table.labels))
         values = table.numbers(columns)
-        return values[:, 1:] if columns is None and table.has_index(values) else values
+        # The index of a data frame is left out unless a key names columns to read.
+        every = columns is None or (columns[0] == 0 and drops_only(key or "", table.labels))
+        return values[:, 1:] if every and table.has_index(values) else values
 
 
-def read_column(file: Path, key: str) -> Any:
-    """Return one column as text."""
+def read_columns(file: Path, key: str | None) -> dict[str, Any]:
+    """Return the columns named in `key`, by default all, as text and by their names."""
     with open_text(file) as handle:
         table = _Table(file, handle)
-        (place,) = column_places(file, f'"{key}"', table.names)
+        labels = table.labels
+        places = range(len(labels)) if key is None else column_places(file, key, labels)
         rows = [table.cells(line) for _, line in table.lines(after=table.skip)]
-    return np.array([row[place].strip() if place < len(row) else "" for row in rows])
+    return {
+        labels[place]: np.array([row[place].strip() if place < len(row) else "" for row in rows])
+        for place in places
+    }
 
 
 def open_text(file: Path) -> IO[str]:
@@ -58,15 +70,52 @@ def has_only_a_header(file: Path) -> bool:
     return len(lines) == 1 and not any(map(_is_number, re.split("[,;\t]", lines[0])))
 
 
-def column_places(file: Path, key: str, names: list[str] | None) -> Iterator[int]:
-    """Yield the indices of the columns that `key` names, separated by commas."""
-    if names is None:
-        raise FileError(f"{file} has no header: columns cannot be selected by name, as in {key!r}")
-    known = [name.strip() for name in names]
-    for name in map(str.strip, _cells(key, ",")):
-        if name not in known:
-            raise FileError(f"{file} has no column {name!r}: it has {_listed(known)}")
-        yield known.index(name)
+def column_places(file: Path, key: str, labels: list[str]) -> list[int]:
+    """Return the indices of the columns that `key` selects, from its parts, which commas separate.
+
+    A part is the name of a column, its number from 1, or a range of numbers, such as 3-10 or 3-. Parts that begin
+    with a minus are left out; if all do, of all columns. `labels` are the names of the columns, or their numbers.
+    """
+    chosen, dropped = [], set()
+    for part in map(str.strip, _cells(key, ",")):
+        if _drops(part, labels):
+            dropped.update(_places(file, part[1:], labels))
+        else:
+            chosen += _places(file, part, labels)
+    every = range(len(labels)) if drops_only(key, labels) else chosen
+    places = [place for place in every if place not in dropped]
+    if not places:
+        raise FileError(f"{file}:{key} leaves no column: {file} has {_listed(labels)}")
+    return places
+
+
+def drops_only(key: str, labels: list[str]) -> bool:
+    """Return whether a key only leaves out columns."""
+    return all(_drops(part.strip(), labels) for part in _cells(key, ","))
+
+
+def _drops(part: str, labels: list[str]) -> bool:
+    return part.startswith("-") and part not in labels
+
+
+def _places(file: Path, part: str, labels: list[str]) -> list[int]:
+    """Return the columns of one part of a key, without its minus."""
+    if part in labels:
+        return [labels.index(part)]
+    numbers = re.fullmatch(r"(\d+)(-(\d*))?", part)
+    if numbers is None:
+        if labels == [f"{place + 1}" for place in range(len(labels))]:
+            raise FileError(
+                f"{file} has no header, so no column {part!r}: give numbers from 1 to {len(labels)}"
+            )
+        near = get_close_matches(part, labels, 1)
+        hint = f": did you mean {near[0]!r}?" if near else f": it has {_listed(labels)}"
+        raise FileError(f"{file} has no column {part!r}{hint}")
+    first = int(numbers[1])
+    last = first if numbers[2] is None else int(numbers[3] or len(labels))
+    if not 1 <= first <= last <= len(labels):
+        raise FileError(f"{file} has no columns {part}: it has {len(labels)}, and the first is 1")
+    return list(range(first - 1, last))
 
 
 class _Table:
@@ -83,6 +132,13 @@ class _Table:
         self.skip = number if header else number - 1  # lines before the first row of numbers
         if header:
             self._first_line(after=number)
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the columns; their numbers, from 1, if there is no header."""
+        if self.names is None:
+            return [f"{place + 1}" for place in range(self._width)]
+        return [name.strip() for name in self.names]
 
     def lines(self, after: int = 0) -> Iterator[tuple[int, str]]:
         """Yield the number and the text of each line that is neither blank nor a comment."""
@@ -134,7 +190,7 @@ class _Table:
             return False
         header = len(cells) > 2  # two columns: 0, 1 may well be a point
         reading = "is read as a header" if header else "could be a header, but is read as a point"
-        warnings.warn(f"{self._file}, line {number}: {_listed(cells)} {reading}", stacklevel=2)
+        warn(f"{self._file}, line {number}: {_listed(cells)} {reading}", UserWarning)
         return header
 
     def _first_fault(self, columns: tuple[int, ...] | None) -> str | None:
@@ -155,10 +211,15 @@ class _Table:
             return "the cell is empty"
         fault = f"{_shortened(cells[column])!r} is not a number"
         named = zip(self.names or (), cells, strict=False)
-        numeric = [name.strip() for name, cell in named if _is_number(cell)]
-        if not hint or not numeric:
+        numeric = {name.strip(): _is_number(cell) for name, cell in named}
+        texts = [name for name, is_number in numeric.items() if not is_number]
+        if not hint or len(texts) == len(numeric):
             return fault
-        return f"{fault}; to read only numeric columns, list them: {self._file}:{_listed(numeric, ',')}"
+        if len(texts) <= min(LISTED_COLUMNS, len(numeric) - len(texts)):
+            dropped = ",".join(f"-{name}" for name in texts)
+            return f"{fault}; to leave out columns with text, name them after a minus: {self._file}:{dropped}"
+        listed = _listed([name for name, is_number in numeric.items() if is_number], ",")
+        return f"{fault}; to read only numeric columns, list them: {self._file}:{listed}"
 
     def _column(self, column: int) -> str:
         name = self.names[column].strip() if self.names else ""
@@ -194,11 +255,19 @@ def _shortened(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
 
 
-def write_csv(file: Path, points: Any, delimiter: str = ",") -> None:
-    """Write the columns y1, y2, ... under a header."""
+def write_csv(file: Path, points: Any, ids: Ids = None, delimiter: str = ",") -> None:
+    """Write the columns y1, y2, ... under a header, and before them a column of ids with its name."""
+    if ids is not None:
+        name, column = ids
+        with open(file, "w", encoding="utf-8", newline="") as handle:
+            writer = csv.writer(handle, delimiter=delimiter, lineterminator="\n")
+            writer.writerow([name, *column_names(points)])
+            writer.writerows(
+                [key, *map(DIGITS.__mod__, row)] for key, row in zip(column, points.tolist(), strict=True)
+            )
+        return
     header = delimiter.join(column_names(points))
-    # 17 digits tell every double from its neighbors.
-    np.savetxt(file, points, fmt="%.17g", delimiter=delimiter, header=header, comments="")
+    np.savetxt(file, points, fmt=DIGITS, delimiter=delimiter, header=header, comments="")
 
 
 write_tsv = partial(write_csv, delimiter="\t")

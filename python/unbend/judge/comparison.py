@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.notebook import Bold, Rows, as_html
 from ..core.parameters import documented
 from ..core.progress import Progress
 from ..core.shared_parameters import FUNCTIONS
@@ -187,6 +188,29 @@ class Comparison(Table[Quality]):
         tables = [line for block in blocks for line in [*self._block(block, unsure), ""]]
         left_out = [*without(next(iter(self.values())).left_out)]
         return "\n".join([*tables, *left_out, *[""] * bool(left_out), *self._verdicts()])
+
+    def _repr_html_(self) -> str:
+        """Return the ranked verdicts and the table for a notebook."""
+        ranks, by = self.ranks(), MEASURES[self.by].symbol
+        verdicts = Rows(
+            ("rank", "embedding", "verdict"),
+            [(f"{ranks[name]}", Bold(name), quality.reading) for name, quality in self.items()],
+            "><<",
+        )
+        numbers = Rows(("", *self), [self._cells_of(m) for m in self.measures], "<" + ">" * len(self))
+        left_out = " ".join(without(next(iter(self.values())).left_out))
+        order = f"The order is that of {by}. Numbers in bold: none is surely better."
+        return as_html(verdicts, order, numbers, left_out)
+
+    def _cells_of(self, m: Measure) -> list[str]:
+        """Return a row of the table in HTML: a symbol and the value of each embedding, bold if it is best."""
+        ranks = self.ranks(m.name) if m.better else dict.fromkeys(self, 0)
+        cells: list[str] = [Bold(m.symbol) if m.name == self.by else m.symbol]
+        for name, quality in self.items():
+            value = quality[m.name]
+            text = f"{value.value:.3g}" + (f" ± {value.margin(1)}" if value.margin(1) else "")
+            cells.append(Bold(text) if ranks[name] == 1 else text)
+        return cells
 
     def _block(self, names: list[str], unsure: bool) -> Iterator[str]:
         """Yield a table of some embeddings side by side."""

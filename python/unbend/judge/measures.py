@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.jsonable import finite
+from ..core.notebook import Rows, as_html
 from ..metrics import FAMILIES, MEASURES
 from ..metrics.sampling import Array, interval
 from ..metrics.table import Measure
@@ -79,6 +80,12 @@ class Value:
         """Return the half-width as text: "?" if unknown, empty if the value is exact."""
         half = self.half_width
         return "?" if math.isnan(half) else f"{half:.{digits}g}" if half else ""
+
+    def _repr_html_(self) -> str:
+        """Return the value with its error and meaning for a notebook."""
+        sure = self.margin(2)
+        cells = (self.measure.symbol, f"{self.value:.4g}", sure and f"± {sure}", self.measure.meaning)
+        return as_html(Rows(("", "value", sure and "95 %", "meaning"), [cells], "<>><"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the units, for JSON: numbers that are not finite become None."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core.notebook import Bold, Rows, as_html
 from ..core.parameters import documented
 from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods
@@ -141,6 +142,14 @@ class Quality(Measurements, Table[Value]):
     def __str__(self) -> str:
         return "\n".join([*self._header(), "", *self._rows(), *wrapped(self.statement)])
 
+    def _repr_html_(self) -> str:
+        """Return the verdict and the table for a notebook."""
+        unsure = any(value.standard_error != 0 for value in self.values())
+        heads = ("", "value", "95 %" if unsure else "", "random", "range", "↑ more, ↓ less is better")
+        ordered = [value for family in FAMILIES for value in self.values() if value.measure.family == family]
+        rows = Rows(heads, [_in_html(value) for value in ordered], "<>>><<")
+        return as_html(" ".join(self._header()), Bold(self.reading), rows)
+
     def _header(self) -> Iterator[str]:
         q, d = self.shape
         which = f"{len(self.centers):,} drawn" if len(self.centers) < self.n_points else "all measured"
@@ -268,9 +277,19 @@ def without(left_out: Mapping[str, str]) -> Iterator[str]:
 
 
 def _row(value: Value, unsure: bool) -> str:
-    null = "" if value.null is None else f"{value.null:.3g}"
-    measure = value.measure
-    cells = f"{value.value:>9.4g}" + f"{value.margin(2):>8}" * unsure + f"{null:>9}"
+    symbol, number, margin, null, within, meaning = _cells(value)
+    cells = f"{number:>9}" + f"{margin:>8}" * unsure + f"{null:>9}"
+    return f"  {symbol:<18}{cells}  {within:<5} {meaning}"
+
+
+def _in_html(value: Value) -> tuple[str, ...]:
+    symbol, number, margin, *others = _cells(value)
+    return (symbol, number, margin and f"± {margin}", *others)
+
+
+def _cells(value: Value) -> tuple[str, ...]:
+    """Return symbol, value, margin, null, range, and direction with meaning."""
+    measure, null = value.measure, "" if value.null is None else f"{value.null:.3g}"
     high = "∞" if math.isinf(measure.high) else f"{measure.high:g}"
-    within = f"{measure.low:g}..{high}"
-    return f"  {measure.symbol:<18}{cells}  {within:<5} {_ARROWS[measure.better]} {measure.meaning}"
+    within, meaning = f"{measure.low:g}..{high}", f"{_ARROWS[measure.better]} {measure.meaning}"
+    return measure.symbol, f"{value.value:.4g}", value.margin(2), null, within, meaning

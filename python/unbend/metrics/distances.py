@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,20 @@ import numpy.typing as npt
 from .. import _core
 from ..core.random import seed_from
 from ..graph.neighbors import Neighborhoods, resolve
+from .faithful import MEASURES as PROCRUSTES
 from .sampling import NORMAL_95, Array, Sampling, WithErrors, pair
 from .table import Measure, by_name, scoring
+
+SCALE = PROCRUSTES["scale"]
+MEASURES = by_name(
+    Measure("residual_variance", "residual variance", "geodesic", "lower", 0, 1, "of graph distances"),
+    Measure("geodesic_stress", "geodesic stress", "geodesic", "lower", 0, 1, "after the best scale"),
+    Measure("geodesic_stretch", "geodesic stretch", "geodesic", "lower", 1, inf, "median; 1 is best"),
+    Measure("spearman", "Spearman", "distances", "higher", -1, 1, "order of distances"),
+    Measure("pearson", "Pearson", "distances", "higher", -1, 1, "linearity of distances"),
+    Measure("stress", "stress", "distances", "lower", 0, inf, "of distances"),
+    Measure("stress_scaled", "stress rescaled", "distances", "lower", 0, 1, "after the best scale"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +71,15 @@ class Geodesic(WithErrors):
     True
     """
 
+    SHOWN: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "residual_variance": MEASURES["residual_variance"].words,
+        "stress": ("stress", "of geodesic distances"),
+        "stress_scaled": MEASURES["geodesic_stress"].words,
+        "scale": SCALE.words,
+        "stretch": MEASURES["geodesic_stretch"].words,
+        "unreachable": ("unreachable", "share of pairs that no path joins"),
+    }
+
     residual_variance: float
     stress: float
     stress_scaled: float
@@ -71,6 +92,11 @@ class Geodesic(WithErrors):
     standard_error: Mapping[str, float]
     units: Mapping[str, Array] = field(repr=False)
     per_point: Mapping[str, Array] = field(repr=False)
+
+    def _extent(self) -> str:
+        sources = "all" if self.n_sources == self.n_points else f"a random sample of {self.n_sources:,}"
+        return f"Geodesic distances from {sources} of {self.n_points:,} points. Errors of 0 are perfect."
+
     sources: npt.NDArray[np.uint32] = field(repr=False)
 
     def interval(self, name: str) -> tuple[float, float]:
@@ -109,6 +135,11 @@ class Shepard(WithErrors):
     True
     """
 
+    SHOWN: ClassVar[Mapping[str, tuple[str, str]]] = {
+        **{name: MEASURES[name].words for name in ("spearman", "pearson", "stress", "stress_scaled")},
+        "scale": SCALE.words,
+    }
+
     spearman: float
     pearson: float
     stress: float
@@ -117,6 +148,9 @@ class Shepard(WithErrors):
     n_pairs: int
     standard_error: Mapping[str, float]
     units: Mapping[str, Array] = field(repr=False)
+
+    def _extent(self) -> str:
+        return f"Straight distances in the data and in the embedding, of {self.n_pairs:,} pairs of points."
 
 
 @scoring(0.0, 0.973, attribute=".residual_variance")
@@ -264,14 +298,3 @@ def _about_median(values: Array, n: int, errors: float) -> tuple[float, float]:
     ranks = (m - 1) / 2 + np.array([-1, 1]) * errors * max(0.5, np.sqrt(m * (1 - m / n)) / 2)
     low, high = np.interp(ranks, np.arange(m), np.sort(values))
     return float(low), float(high)
-
-
-MEASURES = by_name(
-    Measure("residual_variance", "residual variance", "geodesic", "lower", 0, 1, "of graph distances"),
-    Measure("geodesic_stress", "geodesic stress", "geodesic", "lower", 0, 1, "after the best scale"),
-    Measure("geodesic_stretch", "geodesic stretch", "geodesic", "lower", 1, inf, "median; 1 is best"),
-    Measure("spearman", "Spearman", "distances", "higher", -1, 1, "order of distances"),
-    Measure("pearson", "Pearson", "distances", "higher", -1, 1, "linearity of distances"),
-    Measure("stress", "stress", "distances", "lower", 0, inf, "of distances"),
-    Measure("stress_scaled", "stress rescaled", "distances", "lower", 0, 1, "after the best scale"),
-)

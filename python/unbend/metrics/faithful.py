@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,15 @@ from .overlap import OVERLAP_STEPS, LazyOverlap, WithOverlap
 from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, WithErrors, checked, standard_error
 from .subject import Subject, fewest_neighbors
 from .table import PARAMETERS, Measure, by_name, scoring
+
+MEASURES = by_name(
+    Measure("r_n", "R_N", "procrustes", "lower", 0, inf, "error relative to size"),
+    Measure("r_n_scaled", "R_N rescaled", "procrustes", "lower", 0, 1, "after the best scale"),
+    Measure("r_c", "R_C", "procrustes", "lower", 0, 1, "error in shape alone"),
+    Measure("lower_bound", "lower bound", "procrustes", None, 0, 1, "the least R_N possible"),
+    Measure("scale", "best scale", "procrustes", None, 0, inf, "1 is perfect"),
+    Measure("overlap", "overlap", "procrustes", "lower", 0, 1, "far points side by side"),
+)
 
 Kind = Literal["R", "R_N", "R_C", "R_PCA"]
 
@@ -87,6 +96,13 @@ class Faithfulness(WithErrors):
     True
     """
 
+    SHOWN: ClassVar[Mapping[str, tuple[str, str]]] = {
+        **{name: MEASURES[name].words for name in ("r_n", "lower_bound", "r_n_scaled", "scale", "r_c")},
+        "r": ("R", "squared error in units of X"),
+        "r_pca": ("R_PCA", "R compared with local PCA"),
+        "overlap": MEASURES["overlap"].words,
+    }
+
     r: float
     r_n: float
     r_c: float
@@ -126,6 +142,20 @@ class Faithfulness(WithErrors):
     def overlap_steps(self) -> int:
         """Number of steps up to which points count as near for `overlap`."""
         return self._overlap.steps
+
+    def _extent(self) -> str:
+        measured = "all" if self.n_centers == self.n_points else f"a random sample of {self.n_centers:,}"
+        out = f"; {self.n_degenerate:,} left out, whose points coincide" if self.n_degenerate else ""
+        return (
+            f"Neighborhoods of {self.n_points:,} points, {measured} measured{out}. Errors of 0 are perfect."
+        )
+
+    def _value(self, name: str) -> str:
+        waits = name == "overlap" and not self._overlap.computed
+        return "computed when you read it" if waits else super()._value(name)
+
+    def _margin(self, name: str) -> str:
+        return "" if name == "overlap" and not self._overlap.computed else super()._margin(name)
 
     def __eq__(self, other: object) -> bool:
         """Compare all numbers; `overlap` last, because it may have to be computed."""
@@ -321,13 +351,3 @@ def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
     samples = {name: per_point[name] for name in ("r", "r_pca")}
     samples |= {name: per_point[row][kept] for name, row in _RELATIVE.items()}
     return {name: standard_error(values, len(kept) / n) for name, values in samples.items()}
-
-
-MEASURES = by_name(
-    Measure("r_n", "R_N", "procrustes", "lower", 0, inf, "error relative to size"),
-    Measure("r_n_scaled", "R_N rescaled", "procrustes", "lower", 0, 1, "after the best scale"),
-    Measure("r_c", "R_C", "procrustes", "lower", 0, 1, "error in shape alone"),
-    Measure("lower_bound", "lower bound", "procrustes", None, 0, 1, "the least R_N possible"),
-    Measure("scale", "best scale", "procrustes", None, 0, inf, "1 is perfect"),
-    Measure("overlap", "overlap", "procrustes", "lower", 0, 1, "far points side by side"),
-)

@@ -35,6 +35,11 @@ class LazyOverlap:
     centers: Centers
     n_jobs: int | None
 
+    @property
+    def computed(self) -> bool:
+        """Whether the overlap was computed already."""
+        return "shares" in self.__dict__
+
     @cached_property
     def shares(self) -> Array:
         """Overlap of each measured point."""
@@ -72,7 +77,9 @@ class WithOverlap(Mapping[str, Value], Generic[Value]):
         return name == "overlap" or name in self.known
 
     def __repr__(self) -> str:
-        return repr({**self.known, "overlap": ...})
+        overlap = repr(self["overlap"]) if self._overlap.computed else "<computed when you read it>"
+        entries = [f"{name!r}: {value!r}" for name, value in self.known.items()]
+        return "{" + ", ".join([*entries, f"'overlap': {overlap}"]) + "}"
 
 
 @scoring(0.0, 0.49)

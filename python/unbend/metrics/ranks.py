@@ -21,10 +21,23 @@ from .. import _core
 from ..core.arrays import as_count, thread_count
 from ..core.jsonable import finite
 from ..core.kinds import choice
+from ..core.notebook import Rows, as_html
 from ..core.parameters import documented
 from ..graph.neighbors import Neighborhoods, resolve
-from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, interval, pair
+from .sampling import HALF_WIDTH, NORMAL_95, Array, Centers, NCenters, Sampling, interval, pair
 from .table import PARAMETERS, Measure, by_name, scoring
+
+MEASURES = by_name(
+    Measure("trustworthiness", "trustworthiness", "ranks", "higher", 0, 1, "near in Y is near in X"),
+    Measure("continuity", "continuity", "ranks", "higher", 0, 1, "near in X is near in Y"),
+    Measure("q_nx", "Q_NX", "ranks", "higher", 0, 1, "neighbors kept"),
+    Measure("r_nx", "R_NX", "ranks", "higher", -1, 1, "the same beyond chance"),
+    Measure("auc", "area of R_NX", "ranks", "higher", -1, 1, "over k, near ones first"),
+    Measure("lcmc", "LCMC", "ranks", "higher", -1, 1, "Q_NX less chance"),
+    Measure("mrre_false", "MRRE, Y to X", "ranks", "lower", 0, inf, "ranks of the near in Y"),
+    Measure("mrre_missing", "MRRE, X to Y", "ranks", "lower", 0, inf, "ranks of the near in X"),
+    Measure("rand_index", "RAND index", "ranks", "higher", 0, 1, "near in both or neither"),
+)
 
 Name = Literal[
     "trustworthiness", "continuity", "q_nx", "r_nx", "lcmc", "mrre_false", "mrre_missing", "rand_index", "auc"
@@ -135,6 +148,24 @@ class Ranks:
         errors = {name: np.asarray(self.standard_error(name)).tolist() for name in get_args(Name)}
         numbers |= {"n_centers": len(self.centers), "standard_error": errors}
         return {name: finite(value) for name, value in numbers.items()}
+
+    def _repr_html_(self) -> str:
+        """Return a table of all measures with K neighbors for a notebook."""
+        m, k = len(self.centers), self._tables.k
+        points = f"all of {self.n_points:,}" if m == self.n_points else f"{m:,} of {self.n_points:,}"
+        extent = f"Measures by ranks with {k:,} neighbors, at {points} points."
+        best = f"LCMC is largest with {self.best_k:,} neighbors."
+        heads = ("", "value", "95 %" if m < self.n_points else "", "random", "meaning")
+        return as_html(extent, Rows(heads, map(self._shown, get_args(Name)), "<>>><"), best)
+
+    def _shown(self, name: Name) -> tuple[str, ...]:
+        value, null, error = (
+            float(np.atleast_1d(numbers)[-1])
+            for numbers in (getattr(self, name), self.null(name), self.standard_error(name))
+        )
+        symbol, meaning = MEASURES[name].words
+        margin = f"± {NORMAL_95 * error:.2g}" if error else ""
+        return symbol, f"{value:.4g}", margin, f"{null:.3g}", meaning
 
     def _place(self, k: int | None) -> int:
         most = self._tables.k
@@ -351,16 +382,3 @@ def _nearest(n: int, n_neighbors: int | None, given: Neighborhoods | None) -> tu
     if k > size:
         raise ValueError(f"n_neighbors = {k} exceeds the {size} neighbors that neighborhoods list")
     return k, given.core
-
-
-MEASURES = by_name(
-    Measure("trustworthiness", "trustworthiness", "ranks", "higher", 0, 1, "near in Y is near in X"),
-    Measure("continuity", "continuity", "ranks", "higher", 0, 1, "near in X is near in Y"),
-    Measure("q_nx", "Q_NX", "ranks", "higher", 0, 1, "neighbors kept"),
-    Measure("r_nx", "R_NX", "ranks", "higher", -1, 1, "the same beyond chance"),
-    Measure("auc", "area of R_NX", "ranks", "higher", -1, 1, "over k, near ones first"),
-    Measure("lcmc", "LCMC", "ranks", "higher", -1, 1, "Q_NX less chance"),
-    Measure("mrre_false", "MRRE, Y to X", "ranks", "lower", 0, inf, "ranks of the near in Y"),
-    Measure("mrre_missing", "MRRE, X to Y", "ranks", "lower", 0, inf, "ranks of the near in X"),
-    Measure("rand_index", "RAND index", "ranks", "higher", 0, 1, "near in both or neither"),
-)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core.arrays import as_points, check_entries, thread_count
+from ..core.notebook import Rows, as_html
 from ..core.random import RandomState, generator
 from ..core.shared_parameters import FUNCTIONS
 
@@ -157,6 +158,9 @@ def interval(value: float, error: float, low: float = -np.inf, high: float = np.
 class WithErrors:
     """Result whose numbers have standard errors."""
 
+    SHOWN: ClassVar[Mapping[str, tuple[str, str]]]
+    """Symbol and meaning of each number that a notebook shows."""
+
     standard_error: Mapping[str, float]
 
     def interval(self, name: str) -> tuple[float, float]:
@@ -165,6 +169,27 @@ class WithErrors:
             raise ValueError(f"{name!r} has no interval: use one of {', '.join(self.standard_error)}")
         low, high = _RANGES.get(name, (0.0, np.inf))
         return interval(getattr(self, name), self.standard_error[name], low, high)
+
+    def _extent(self) -> str:
+        """Return a sentence with the number of points, and of those that were measured."""
+        raise NotImplementedError
+
+    def _value(self, name: str) -> str:
+        return f"{getattr(self, name):.4g}"
+
+    def _margin(self, name: str) -> str:
+        error = self.standard_error.get(name, 0.0)
+        return f"± {NORMAL_95 * error:.2g}" if error > 0 else ""
+
+    def _repr_html_(self) -> str:
+        """Return a table of all numbers for a notebook."""
+        rows = [
+            (symbol, self._value(name), self._margin(name), meaning)
+            for name, (symbol, meaning) in self.SHOWN.items()
+        ]
+        sampled = any(margin for _, _, margin, _ in rows)
+        heads = ("", "value", "95 %" if sampled else "", "meaning")
+        return as_html(self._extent(), Rows(heads, rows, "<>><"))
 
 
 def pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), *, narrower: bool = True) -> tuple[Any, Any]:

@@ -30,6 +30,11 @@ class Measure:
     # this mean. None if a measure comes with others of its family.
     at_points: Callable[..., Array] | None = field(default=None, repr=False)
 
+    @property
+    def words(self) -> tuple[str, str]:
+        """The symbol and the meaning."""
+        return self.symbol, self.meaning
+
 
 def by_name(*measures: Measure) -> dict[str, Measure]:
     """Return measures by name, in the order in which they are printed."""

@@ -11,7 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..core.memory import readable
+from ..core.notebook import Rows, as_html
 from ..graph.neighbors import Neighborhoods
+from ..metrics import Faithfulness
 from .borders import agreed
 from .cells import Cell, neighbors_of, proved
 from .checkpoint import Arrays, checkpointed
@@ -74,6 +77,16 @@ class CellwiseFaithfulness:
     n_degenerate: int
     n_proved: int
 
+    def _repr_html_(self) -> str:
+        """Return a table of all numbers for a notebook."""
+        extent = (
+            f"Neighborhoods of {self.n_points:,} points, {self.n_measured:,} measured, {self.n_proved:,} of "
+            "them certainly within their cell. Errors of 0 are perfect."
+        )
+        shown = {name: text for name, text in Faithfulness.SHOWN.items() if name != "overlap"}
+        rows = [(symbol, f"{getattr(self, name):.4g}", meaning) for name, (symbol, meaning) in shown.items()]
+        return as_html(extent, Rows(("", "value", "meaning"), rows, "<><"))
+
 
 @dataclass(frozen=True, eq=False)
 class Partition:
@@ -131,6 +144,16 @@ class Partition:
     tangent_neighbors: int
     memory: int
     timings: dict[str, float]
+
+    def _repr_html_(self) -> str:
+        """Return the cells in a sentence and the measures in a table for a notebook."""
+        (n, d), sizes = self.embedding.shape, self.cell_sizes
+        extent = (
+            f"{n:,} points embedded in {d:,} dimensions, in {len(sizes):,} cells of {sizes.min():,} to "
+            f"{sizes.max():,} points. The plan needs at most {readable(self.memory)} of memory."
+        )
+        lost = f"{self.n_lost:,} points could not be embedded: their rows are NaN." if self.n_lost else ""
+        return as_html(extent, lost) + self.faithfulness._repr_html_()
 
 
 @checkpointed("done")

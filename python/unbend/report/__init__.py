@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.arrays import as_points
+from ..core.notebook import Bold, as_html
 from ..core.parameters import documented
 from ..core.progress import Progress
 from ..core.random import seed_from
@@ -57,6 +58,12 @@ class Report:
         cuts = {name: quality.cut_sentence for name, quality in self.comparison.items()}
         lines = [line for name, text in cuts.items() if text for line in wrapped(f"{name}: {text}")]
         return "\n".join([*wrapped(summary(self.comparison)), *lines, str(self.path)])
+
+    def _repr_html_(self) -> str:
+        """Return the summary and the path of the page for a notebook."""
+        from .page import summary
+
+        return as_html(summary(self.comparison), Bold(self.path))
 
 
 @documented(FUNCTIONS, scopes=["quality"])

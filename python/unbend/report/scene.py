@@ -42,6 +42,9 @@ CLIPPED = (2.0, 98.0)
 SEEN = 1e3
 """Largest ratio of numbers to their differences for which single precision keeps four digits of these."""
 
+POINT_MEASURES = ("trustworthiness", "overlap")
+"""Measures by which points can be colored besides the error."""
+
 NO_ERROR = 1e-30
 """Value that replaces 0 on a logarithmic scale."""
 
@@ -114,6 +117,12 @@ class Scene:
         for place, (name, values) in enumerate(self.values.items()):
             columns[f"v{place}"] = column = _narrowed(values[self.drawn])
             modes.append(_mode(name, [f"v{place}"] * copies, *_ends([column]), log=False))
+        for measure in _measured_at_points(found, shade, self.n):
+            columns |= {
+                f"{measure.name}{place}": _narrowed(quality.per_point[measure.name][self.drawn])
+                for place, quality in enumerate(found.values())
+            }
+            modes.append(_by_measure(measure, [f"{measure.name}{place}" for place in range(copies)], columns))
         if self.n > len(self.drawn):
             columns["point"] = self.drawn.astype(np.uint32)
         return Shown(
@@ -224,6 +233,28 @@ def _errors(context: MeasureContext, name: str, quality: Quality, shade: Measure
         errors[quality.centers] = quality.per_point[shade.name]
     errors[~np.isfinite(errors)] = np.nan
     return errors if shade.better == "lower" else 1 - errors
+
+
+def _measured_at_points(found: Comparison, shade: Measure | None, n: int) -> list[Measure]:
+    """Return the measures to color by besides the error, if all embeddings were measured at all points."""
+    return [
+        MEASURES[name]
+        for name in POINT_MEASURES
+        if (shade is None or name != shade.name)
+        and all(name in quality.per_point and len(quality.centers) == n for quality in found.values())
+    ]
+
+
+def _by_measure(measure: Measure, fields: list[str], columns: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the colors from the perfect to the worst value, or of the whole range if all points are perfect."""
+    values = np.concatenate([columns[name] for name in fields])
+    low, high = (
+        (measure.low, float(values.max()))
+        if measure.better == "lower"
+        else (float(values.min()), measure.high)
+    )
+    low, high = (low, high) if low < high else (measure.low, measure.high)
+    return _mode(measure.symbol, fields, low, high, log=False)
 
 
 def _by_error(shade: Measure, fields: list[str], columns: Mapping[str, Array]) -> dict[str, Any]:

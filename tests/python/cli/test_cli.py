@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import COMMANDS, main, parser
+from unbend.files import read_points
 from unbend.judge.measures import finite
 
 COUNT = 1500
@@ -346,15 +347,29 @@ def test_diagnose_warns_of_doubtful_coordinates_in_one_line(run, folder):
 # Errors
 
 
+def test_without_a_command_the_help_is_printed(run):
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert [name for name in COMMANDS if f"\n    {name}" not in out] == []
+    assert out == run("--help")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a command: embed, transform, measure, compare, report, diagnose, select, demo"),
-        (("mesure",), "invalid choice: 'mesure'"),
+        (("mesure",), "unknown command 'mesure': did you mean 'measure'? (see unbend --help)"),
+        (("umap",), "unknown command 'umap': the commands are embed, transform, measure, compare, report,"),
+        (("--verzion",), "unknown argument --verzion (see unbend --help)"),
         (("measure", "x.npy"), "required: Y (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", "many"), "invalid int value: 'many'"),
         (("measure", "x.npy", "y.npy", "-k", 3, "--radius", 2), "not allowed with"),
-        (("measure", "x.npy", "y.npy", "--cent", 3), "unrecognized arguments: --cent"),
+        (
+            ("measure", "x.npy", "y.npy", "--neigbors", 3),
+            "unknown argument --neigbors: did you mean '--neighbors'? (see unbend measure --help)",
+        ),
+        (("measure", "x.npy", "y.npy", "--jobbs=3"), "unknown argument --jobbs: did you mean '--jobs'?"),
+        (("measure", "x.npy", "y.npy", "z.npy"), "unknown argument z.npy (see unbend measure --help)"),
+        (("measure", "x.npy", "y.npy", "--xyz"), "unknown argument --xyz (see unbend measure --help)"),
         (("measure", "x.npy", "y.npy", "-k", 0), "n_neighbors = 0 is too few"),
         (("measure", "x.npy", "y.npy", "-k", 1500), "needs at least 1501 points, got 1500"),
         (("measure", "x.npy", "y.npy", "--radius", -1), "radius = -1"),
@@ -631,12 +646,21 @@ def test_embed_warns_in_lines(run, folder, place):
     assert verdict.startswith("unbend: warning: Do not trust this embedding as a whole: connected components")
 
 
+def test_quiet_prints_no_warnings(run, folder, place, monkeypatch):
+    x = np.load(folder / "x.npy")
+    np.save(place / "two.npy", np.concatenate([x, x[:700] + 500]))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # progress is for terminals
+    assert run("embed", place / "two.npy", "-o", place / "y.npy", "--quiet") == (0, "", "")
+    assert "unbend: error: " in run("embed", place / "two.npy", "-o", place / "y.npy", "--quiet")[2]
+    assert "warning: " in run("embed", place / "two.npy", "-o", place / "z.npy")[2]
+
+
 def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
     for name in ("y.npy", "m"):
         (place / name).write_text("precious")
     for command in ("embed", "transform"):
         monkeypatch.setattr(f"unbend.cli.{command}.read_points", lambda path: pytest.fail("work has begun"))
-    assert "y.npy: it exists already" in refused(run, "embed", "x.npy", "-o", place / "y.npy")
+    assert "y.npy: it exists already, use --force" in refused(run, "embed", "x.npy", "-o", place / "y.npy")
     arguments = ("embed", "x.npy", "-o", place / "z.npy", "--save", place / "m")
     assert "m: it exists already" in refused(run, *arguments)
     assert "y.npy: it exists already" in refused(run, "transform", "m", "x.npy", "-o", place / "y.npy")
@@ -656,8 +680,15 @@ def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
         (("embed", "x.npy", "-o", "none/y.npy"), "there is no folder none"),
         (("embed", "x.npy", "-o", "q.npy", "--save", "none/m"), "there is no folder none"),
         (("embed", "x.npy", "-o", "q.npy", "--save", "./q.npy"), "both ./q.npy: give them different names"),
-        (("embed", "x.npy", "-o", "q.npy", "--method", "tsne"), "invalid choice: 'tsne'"),
-        (("embed", "x.npy", "-o", "q.npy", "--refine", "much"), "invalid choice: 'much'"),
+        (
+            ("embed", "x.npy", "-o", "q.npy", "--method", "tsne"),
+            "unknown --method 'tsne': the values are psa, gp,",
+        ),
+        (("embed", "x.npy", "-o", "q.npy", "--method", "isomop"), "'isomop': did you mean 'isomap'?"),
+        (
+            ("embed", "x.npy", "-o", "q.npy", "--refine", "much"),
+            "unknown --refine 'much': the values are auto,",
+        ),
         (("embed", "x.npy", "-o", "q.npy", "-d", 4), "n_components = 4 exceeds the 3 dimensions"),
         (("embed", "x.npy", "-o", "q.npy", "-k", 1500), "n_neighbors = 1500 needs at least 1501 points"),
         (("embed", "x.npy", "-o", "q.npy", "--method", "gp", "--init", 0), "n_init = 0"),
@@ -884,3 +915,41 @@ def test_interrupted(tmp_path):
     code, _, err = finish(process)
     assert (code, err) == (130, "unbend: interrupted\n")
     assert os.listdir(tmp_path) == []
+
+
+# Ids and columns
+
+
+@pytest.fixture
+def table(folder, place):
+    """A table of a roll with a number and a name of each point."""
+    x = np.load(folder / "x.npy")[:600]
+    lines = [f"{i},p{i:03d},{','.join(f'{v:.17g}' for v in row)}" for i, row in enumerate(x)]
+    (place / "cells.csv").write_text("number,cell,a,b,c\n" + "\n".join(lines) + "\n")
+    np.save(place / "plain.npy", x)
+    return place / "cells.csv"
+
+
+def test_ids_are_carried_to_the_outputs(run, place, table):
+    flat, placed, plain = place / "flat.csv", place / "placed.csv", place / "plain-flat.npy"
+    code, out, err = run("embed", f"{table}:-number", "-o", flat, "--id", "cell", "--save", place / "m")
+    assert (code, err) == (0, "")
+    assert f"{flat}:-cell" in "".join(out.split())
+    run("embed", place / "plain.npy", "-o", plain)
+    assert flat.read_text().splitlines()[0] == "cell,y1,y2"
+    assert [line.split(",")[0] for line in flat.read_text().splitlines()[1:4]] == ["p000", "p001", "p002"]
+    np.testing.assert_array_equal(read_points(f"{flat}:-cell"), np.load(plain))
+    assert run("transform", place / "m", f"{table}:3-", "-o", placed, "--id", "cell", "--quiet") == (
+        0,
+        "",
+        "",
+    )
+    assert placed.read_text() == flat.read_text()
+
+
+def test_ids_are_refused_before_work(run, place, table, monkeypatch):
+    monkeypatch.setattr("unbend.cli.embed.estimator", lambda options: pytest.fail("work has begun"))
+    where = "--id goes with an output in .csv, .tsv, .parquet, not"
+    assert where in refused(run, "embed", table, "-o", place / "flat.npy", "--id", "cell")
+    said = refused(run, "embed", table, "-o", place / "flat.csv", "--id", "cel")
+    assert "cells.csv has no column 'cel': did you mean 'cell'?" in said

@@ -95,7 +95,29 @@ def test_nothing_is_said_about_the_end_before_it_can_be_known(clock):
         clock.now += 10
         watch.progress("greedy", 1, 100)
         watch.progress("greedy", 0, 0)
+    with watch.stage("tangents"):
+        clock.now += 10
+        watch.progress("tangents", 9, 100)
     assert "left" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("again", [(40, 100), (60, 200)], ids=["anew", "of more"])
+def test_a_stage_that_counts_again_has_no_known_end(clock, again):
+    stream = Terminal()
+    watch = Progress(1, stream=stream)
+    with watch.stage("evidence"):
+        clock.now += 10
+        watch.progress("evidence", 50, 100)
+        assert "about 10 s left" in shown(stream)[-1]
+        clock.now += 10
+        watch.progress("evidence", *again)
+        clock.now += 10
+        watch.progress("evidence", 90, again[1])
+        assert "left" not in shown(stream)[-1]
+    with watch.stage("faithfulness"):
+        clock.now += 10
+        watch.progress("faithfulness", 50, 100)
+        assert "about 10 s left" in shown(stream)[-1]
 
 
 def test_the_best_is_shown(clock):

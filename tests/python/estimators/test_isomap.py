@@ -249,6 +249,7 @@ def test_points_that_are_alone():
     np.testing.assert_allclose(isomap.transform(x[-1:] + 1), isomap.embedding_[-1:])
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 @pytest.mark.filterwarnings("ignore::unbend.DisconnectedWarning")
 @pytest.mark.parametrize("options", [{}, {"n_landmarks": 5}, {"conformal": True}])
 @pytest.mark.parametrize("kind", ["copies", "equal", "line", "few"])

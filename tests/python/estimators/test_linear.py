@@ -98,6 +98,7 @@ def test_turns_and_shifts_of_the_data_do_not_matter():
     np.testing.assert_allclose(np.abs(a), np.abs(b), atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 def test_copies():
     pca = ub.PCA(2).fit(np.full((20, 3), 0.1))
     assert (pca.embedding_ == 0).all()
@@ -196,6 +197,7 @@ def test_back_from_a_projection(kind, tmp_path):
     np.testing.assert_array_equal(again.transform(x), projection.transform(x))
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 def test_copies_are_not_distorted():
     x = np.repeat(cloud(2, 3000), 10, axis=0)
     assert ub.RandomProjection(eps=0.5, random_state=0).fit(x).distortion_ < 1 / np.sqrt(0.5)

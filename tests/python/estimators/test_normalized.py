@@ -232,6 +232,7 @@ def test_tiny_data(kind, n):
     assert np.isfinite(model.embedding_).all()
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 @every
 @pytest.mark.filterwarnings("ignore::unbend.DisconnectedWarning", "ignore::unbend.GapWarning")
 @pytest.mark.parametrize("rectify", [False, "linear", True])

@@ -309,6 +309,7 @@ def test_errors(options, message):
         psa(np.random.default_rng(0).normal(size=(50, 3)), **options)
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 @pytest.mark.filterwarnings("ignore::unbend.NotFlatWarning", "ignore::unbend.DisconnectedWarning")
 @pytest.mark.parametrize("alignment", ["tree", "spectral"])
 @pytest.mark.parametrize(

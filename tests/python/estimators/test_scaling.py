@@ -123,6 +123,7 @@ def test_fewer_dimensions_than_asked_for(way):
     np.testing.assert_allclose(found.transform(cdist(x, x)), found.embedding_, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::unbend.EqualPointsWarning")
 def test_copies(way):
     found = of_distances(np.zeros((20, 20)))
     assert (found.embedding_ == 0).all()

@@ -10,8 +10,10 @@ from unbend.files import (
     FileError,
     check_target,
     open_points,
+    read_ids,
     read_labels,
     read_points,
+    read_values,
     write_atomically,
     write_points,
 )
@@ -149,14 +151,109 @@ def test_columns_of_parquet_by_name(tmp_path):
     assert np.array_equal(read_points(f"{tmp_path / 'a.parquet'}:z,x"), POINTS[:, [2, 0]])
 
 
+TABLE = "id,gate,x,y,z\n7,1,1,2,0.5\n8,0,3,4,-1e-3\n"
+
+
+@pytest.mark.parametrize(
+    "key", ["-id,-gate", "x,y,z", "3-5", "3-", "-1-2", "3,4-5", "1-,-id,-gate", "-gate,-1", '"x",y,5']
+)
+def test_columns_by_number_and_left_out(tmp_path, key):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = put(tmp_path, "a.csv", TABLE)
+    assert np.array_equal(read_points(f"{path}:{key}"), POINTS)
+    pd.read_csv(path).to_parquet(tmp_path / "a.parquet")
+    assert np.array_equal(read_points(f"{tmp_path / 'a.parquet'}:{key}"), POINTS)
+
+
+def test_names_come_before_minuses(tmp_path):
+    path = put(tmp_path, "a.csv", "a,-b,b\n1.5,2.5,3.5\n")
+    assert read_points(f"{path}:-b").tolist() == [[2.5]]
+    assert read_points(f"{path}:--b").tolist() == [[1.5, 3.5]]
+
+
+def test_columns_of_a_table_without_a_header(tmp_path):
+    path = put(tmp_path, "a.csv", "7,1,2,0.5\n8,3,4,-1e-3\n")
+    for key in ("2-4", "-1", "2,3,4"):
+        assert np.array_equal(read_points(f"{path}:{key}"), POINTS)
+
+
+def test_an_index_stays_left_out_with_others(tmp_path):
+    path = put(tmp_path, "a.csv", ",x,kind,y,z\n0,1,a,2,0.5\n1,3,b,4,-1e-3\n")
+    assert np.array_equal(read_points(f"{path}:-kind"), POINTS)
+    assert read_points(f"{path}:1-2").tolist() == [[0, 1], [1, 3]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_ids_go_before_the_points(tmp_path, suffix):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    path, ids = put(tmp_path, "a.csv", 'id,x\n007,1\n"a, b",2\n'), tmp_path / f"b{suffix}"
+    assert read_points(path, leave_out="id").tolist() == [[1], [2]]
+    name, known = read_ids(path, "id", 2)
+    write_points(ids, POINTS, ids=(name, known))
+    assert np.array_equal(read_points(f"{ids}:-id"), POINTS)
+    name, again = read_ids(ids, "1", 2)
+    assert (name, again.tolist()) == ("id", ["007", "a, b"])
+    assert read_labels(f"{ids}:id", 2).tolist() == ["007", "a, b"]
+
+
+def test_ids_of_parquet_keep_their_type(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"id": [70, 80], "x": [1.0, 2.0]}).to_parquet(tmp_path / "a.parquet")
+    write_points(tmp_path / "b.parquet", POINTS, ids=read_ids(tmp_path / "a.parquet", "id", 2))
+    assert pd.read_parquet(tmp_path / "b.parquet")["id"].dtype == np.int64
+
+
+def test_what_is_said_of_ids(tmp_path):
+    path = put(tmp_path, "a.csv", "id,x\na,1\nb,2\n")
+    with pytest.raises(FileError, match=r"a\.csv has no column 'ids': did you mean 'id'"):
+        read_ids(path, "ids", 2)
+    with pytest.raises(FileError, match=r"a.csv, id holds ids of shape \(2,\): one for each of the 5 points"):
+        read_ids(path, "id", 5)
+    np.save(tmp_path / "a.npy", POINTS)
+    with pytest.raises(FileError, match=r"a\.npy has no column 'id': ids are columns of \.csv"):
+        read_ids(tmp_path / "a.npy", "id", 2)
+    with pytest.raises(FileError, match="ids and a coordinate are both called 'y1'"):
+        write_points(tmp_path / "b.csv", POINTS, ids=("y1", ["a", "b"]))
+
+
+def test_values(tmp_path):
+    path = put(tmp_path, "a.csv", "kind,age,size\na,1,0.5\nb,,2\n")
+    found = read_values(path, 2)
+    assert {name: values.tolist() for name, values in found.items() if name != "age"} == {"size": [0.5, 2]}
+    np.testing.assert_array_equal(found["age"], [1, np.nan])
+    assert list(read_values(f"{path}:size,age", 2)) == ["size", "age"]
+    assert list(read_values(f"{path}:2-", 2)) == ["age", "size"]
+    np.savez(tmp_path / "a.npz", X=POINTS, size=np.arange(2))
+    assert read_values(f"{tmp_path / 'a.npz'}:size", 2)["size"].tolist() == [0, 1]
+    assert list(read_values(tmp_path / "a.npz", 2)) == ["a 1", "a 2", "a 3"]
+    text = put(tmp_path, "a.txt", "size\n1.5\n2.5\n")
+    assert read_values(text, 2)["a"].tolist() == [1.5, 2.5]
+    with pytest.raises(FileError, match=r"a\.csv, column 'kind' holds text, not numbers: text is for labels"):
+        read_values(f"{path}:kind", 2)
+    with pytest.raises(
+        FileError, match=r"a\.csv, age holds numbers of shape \(2,\): one for each of the 3 points"
+    ):
+        read_values(path, 3)
+
+
 def test_what_is_said_of_columns(tmp_path):
     path = put(tmp_path, "a.csv", "name,x,y\np,1,2\n")
-    hint = f"'p' is not a number; to read only numeric columns, list them: {path}:x,y"
+    hint = f"'p' is not a number; to leave out columns with text, name them after a minus: {path}:-name"
     assert complaint(path).endswith(hint)
+    assert np.array_equal(read_points(hint.rpartition(" ")[2]), [[1, 2]])
+    texts = put(tmp_path, "texts.csv", "name,kind,x\np,q,1\n")
+    assert complaint(texts).endswith(f"to read only numeric columns, list them: {texts}:x")
     assert "has no column 'z': it has name, x, y" in complaint(f"{path}:x,z")
+    assert "has no column 'nam': did you mean 'name'?" in complaint(f"{path}:-nam")
+    assert "a.csv has no columns 2-9: it has 3, and the first is 1" in complaint(f"{path}:2-9")
+    assert "has no columns 0: it has 3" in complaint(f"{path}:0")
+    assert "leaves no column: " in complaint(f"{path}:-name,-2-3")
     assert "column 1 (name): 'p' is not a number" in complaint(f"{path}:name")
     bare = put(tmp_path, "bare.csv", "1,2\n")
-    assert "has no header: columns cannot be selected by name, as in 'x'" in complaint(f"{bare}:x")
+    assert "has no header, so no column 'x': give numbers from 1 to 2" in complaint(f"{bare}:x")
     with pytest.raises(FileError, match="suffix"):
         write_points(f"{path}:x", POINTS)
 

@@ -1,5 +1,6 @@
 """Cells on a Dask cluster of real processes: the same bits as alone, whoever is lost on the way."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -82,13 +83,14 @@ def test_dask_arrays_are_read_by_the_workers(client, roll, reference, tmp_path, 
 def test_the_driver_holds_no_rows(client, roll, tmp_path, monkeypatch):
     x = dask.array.from_array(roll[0], chunks=1000)
     drawn = []
-    compute = dask.array.Array.compute
+    compute = dask.compute
 
-    def counted(array, **options):
-        drawn.append(len(array))
-        return compute(array, **options)
+    def counted(*parts, **options):
+        found = compute(*parts, **options)
+        drawn.append(sum(map(len, found)))
+        return found
 
-    monkeypatch.setattr(dask.array.Array, "compute", counted)
+    monkeypatch.setattr(dask, "compute", counted)
     unbend.dask.embed(x, tmp_path / "work", points_per_cell=2000)
     assert drawn == [2000, 2000]  # the sample, and as many to see what it means
 
@@ -186,3 +188,25 @@ def test_a_killed_driver_goes_on(file, reference, tmp_path):
     assert not (tmp_path / "work" / "embedding.npy").exists()
     subprocess.run([sys.executable, "run.py"], cwd=tmp_path, check=True)
     assert np.array_equal(np.load(tmp_path / "work" / "embedding.npy"), reference.embedding)
+
+
+def test_the_scheduler_has_nothing_to_warn_of(roll, tmp_path, monkeypatch):
+    """Blocks that share tasks, such as a mean, agree on them, so that the scheduler finds no two versions."""
+    for module in ("unbend.dask", "unbend.partition.task"):
+        monkeypatch.setattr(f"{module}.block_rows", lambda *_: 1000)
+    logged = []
+    handler = logging.Handler()
+    handler.emit = lambda record: logged.append(record.getMessage())
+    x = dask.array.from_array(roll[0], chunks=3000)
+    x = x - x.mean(axis=0)
+    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
+        logger = logging.getLogger("distributed.scheduler")
+        logger.addHandler(handler)
+        try:
+            with Client(cluster):
+                y = unbend.dask.embed(x, tmp_path / "embed", points_per_cell=4000)
+                m = unbend.dask.faithfulness(x, y, tmp_path / "measure", points_per_cell=4000)
+        finally:
+            logger.removeHandler(handler)
+    assert m.n_measured == len(roll[0])
+    assert [message for message in logged if "run_spec" in message] == []

@@ -346,6 +346,28 @@ def test_other_numbers_are_shown_from_least_to_most():
     assert [a.tolist() for a in pictures(thumbnails)[:2]] == [[[0, 63]], [[127, 255]]]
 
 
+def test_points_are_colored_by_their_measures(data, tmp_path):
+    x, ys = data
+    found = ub.report(x, {"truth": ys["truth"], "shadow": x[:, :2]}, tmp_path / "a.html", random_state=0)
+    page = Page(tmp_path / "a.html")
+    modes = {mode["name"]: mode for mode in json.loads(page.script("facts"))["modes"]}
+    for name in ("trustworthiness", "overlap"):
+        fields = modes[name]["fields"]
+        for field, quality in zip(fields, found.comparison.values(), strict=True):
+            np.testing.assert_allclose(page.column(field), quality.per_point[name], rtol=1e-6)
+        low, high = modes[name]["low"], modes[name]["high"]
+        assert low < high
+        worst, perfect = (high, low) if name == "overlap" else (low, high)
+        assert perfect == (0 if name == "overlap" else 1)
+        assert worst in np.concatenate([page.column(field) for field in fields])
+    few = ub.report(x, {"shadow": x[:, :2]}, tmp_path / "b.html", n_centers=100, random_state=0)
+    modes = json.loads(Page(few.path).script("facts"))["modes"]
+    assert not {"trustworthiness", "overlap"} & {mode["name"] for mode in modes}
+    by = ub.report(x, {"shadow": x[:, :2]}, tmp_path / "c.html", by="trustworthiness", random_state=0)
+    names = [mode["name"] for mode in json.loads(Page(by.path).script("facts"))["modes"]]
+    assert names == ["error (1 - trustworthiness)", "overlap"]
+
+
 # The command ---------------------------------------------------------------------------------------------
 
 
@@ -383,6 +405,16 @@ def test_the_command(data, tmp_path, monkeypatch, capsys):
     assert json.loads(Page(tmp_path / "r.html").script("facts"))["thumbnails"]["height"] == 3
     assert main([*call, "--force", "--image-shape", "3,2"]) == 2
     assert "makes 6 numbers, but run.npz has 3 columns" in capsys.readouterr().err
+    table = "kind,age,size\n" + "\n".join(f"a,{i},{-i}" for i in range(N))
+    (tmp_path / "cells.csv").write_text(table)
+    np.save(tmp_path / "age.npy", x[:, 0])
+    assert main([*call, "--force", "--quiet", "--values", "cells.csv", "--values", "age.npy"]) == 0
+    page = Page(tmp_path / "r.html")
+    modes = [mode["name"] for mode in json.loads(page.script("facts"))["modes"]]
+    assert modes == ["error (R_C)", "age", "size", "age (age.npy)", "overlap"]
+    assert page.column("v1")[:3].tolist() == [0, -1, -2]
+    assert main([*call, "--force", "--values", "cells.csv:kind"]) == 2
+    assert "column 'kind' holds text, not numbers: text is for labels" in capsys.readouterr().err
     (tmp_path / "names.txt").write_text("only\none")
     assert main([*call, "--force", "--labels", "names.txt"]) == 2
     assert "names.txt holds labels of shape (2,)" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import numpy as np
 from ...core import memory
 from ...core.arrays import Matrix, check_finite
 from ...core.progress import Progress
-from ..base import Array, Estimator, Placed
+from ..base import Array, Estimator, Placed, warn_if_equal
 
 BLOCK_ENTRIES = memory.ENTRIES_PER_BLOCK
 """Number of entries that are converted to double precision and processed at a time."""
@@ -31,6 +31,7 @@ class LinearEstimator(Estimator):
         self._check_size(n, q)
         memory.check(self._estimate(n, q, x.dtype.itemsize), self.max_memory)
         result = self._run(x, progress)
+        warn_if_equal(x)
         self.__dict__.update({f"{field.name}_": getattr(result, field.name) for field in fields(result)})
 
     def _run(self, x: Matrix, progress: Progress) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from ... import _core
 from ...core import memory
 from ...core.arrays import as_count, thread_count
+from ...core.caller import warn
 from ...core.random import RandomState, seed_from
 
 __all__ = ["GapWarning", "Spectrum", "smallest_eigenvectors"]
@@ -222,10 +222,9 @@ def _judge(spectrum: Spectrum, n_vectors: int, max_memory: float | None) -> None
             f"left residuals of {worst:.1e}: take fewer neighbors or points, or raise max_memory"
         )
     if spectrum.doubt > MOST_DOUBT or not spectrum.converged:
-        warnings.warn(
+        warn(
             f"eigenvectors {n_vectors} and {n_vectors + 1} cannot be told apart: their values differ by "
             f"{spectrum.gap:.1e}, with residuals up to {worst * spectrum.norm:.1e} and rounding of "
             f"{np.finfo(np.float64).eps * spectrum.norm:.1e}",
             GapWarning,
-            stacklevel=3,
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.jsonable import finite
+from ...core.notebook import Bold, Rows, as_html
 from ...graph.neighbors import Neighborhoods
 from ...metrics import Faithfulness
 from ...metrics.agreement import BALL_SIZE, LEAST_COMPONENT, TORN_ERROR
@@ -101,6 +102,15 @@ class FitVerdict:
     def __str__(self) -> str:
         """Return the sentence."""
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        """Return the sentence, and what it is based on, for a notebook."""
+        rows = [(one.name, f"{one.value:.3g}", f"limit {one.limit:.3g}") for one in self.reasons]
+        edges = "all edges" if self.kept_share == 1 else f"{self.kept_share:.2%} of the edges"
+        rows += [("R_N", f"{self.r_n_kept:.3g}", f"on {edges}")]
+        rows += [("outliers", f"{self.n_outliers:,}", "placed by their neighbors")] * (self.n_outliers > 0)
+        head = Bold("Trusted" if self.trusted else "Not trusted")
+        return as_html(head, self.sentence, Rows(("", "value", ""), rows, "<><"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict for JSON."""
