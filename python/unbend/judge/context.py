@@ -23,10 +23,14 @@ from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
 from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
 from ..metrics.subject import Subject, fewest_neighbors
+from .findings import SHOWN_SHARE
 from .measures import FAMILIES, MEASURES, Value
 
 # All points are measured up to this number; above it, "auto" draws a sample by default.
 EXACT = 100_000
+
+# Local spectra of about this many points tell how many dimensions a neighborhood needs.
+N_SPECTRA = 256
 
 # Attributes of the result of a family that hold a measure.
 _AT_POINTS = {"r_n": "r_n", "r_c": "r_c", "lower_bound": "bound", "overlap": "overlap"}
@@ -58,6 +62,7 @@ class Measurements:
     n_cut_pairs: int = 0
     whole: Measurements | None = field(default=None, repr=False)
     fit_sentence: str = field(default="", repr=False)
+    n_dimensions_needed: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +141,23 @@ class MeasureContext:
                     sheets[name] = sheet, len(pairs_of(self.graph, torn))
         return sheets
 
+    @cached_property
+    def n_dimensions_needed(self) -> int | None:
+        """Number of dimensions that could show nine tenths of a neighborhood, on average over a sample."""
+        k, n = self.graph.n_neighbors, len(self.points)
+        if k is None or "lower_bound" not in self.names:
+            return None
+        centers = np.arange(0, n, max(1, n // N_SPECTRA), dtype=np.uint32)
+        lists = self.graph.indices.reshape(n, k)[centers]
+        members = np.column_stack([centers[:, None], lists]).astype(np.uint32).ravel()
+        n_values = min(k, self.x.shape[1])
+        flat = _core.spectra_of(self.x, members, k + 1, [k], n_values, self.sampling.threads)
+        spectra = flat.reshape(len(centers), n_values + 1)  # The last column is the remaining variance.
+        totals = spectra.sum(axis=1, keepdims=True)
+        shares = np.divide(spectra, totals, out=np.zeros_like(spectra), where=totals > 0).mean(axis=0)
+        shown = np.cumsum(shares[:-1])
+        return int(np.searchsorted(shown, SHOWN_SHARE)) + 1 if shown[-1] >= SHOWN_SHARE else None
+
     @property
     def k(self) -> int:
         """Number of neighbors for the measures by ranks: the mean, if neighborhoods differ in size."""
@@ -190,6 +212,7 @@ class MeasureContext:
         part = Measurements(
             n, self.k, shape, self.left_out, centers, on(sheet, m), m, ranks, fit_sentence=sentence
         )
+        part = replace(part, n_dimensions_needed=self.n_dimensions_needed)
         if n_cut_pairs == 0:
             return part
         of_whole = None if m is None else m.whole
@@ -282,7 +305,9 @@ class MeasureContext:
 
 def _sees_a_cut(name: str) -> bool:
     """Return whether a measure depends on which points are neighbors on the sheet."""
-    return name == "m_l" or (MEASURES[name].family in ("procrustes", "geodesic") and name != "overlap")
+    return MEASURES[name].at_points is not None or (
+        MEASURES[name].family in ("procrustes", "geodesic") and name != "overlap"
+    )
 
 
 def _by_name(cuts: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:

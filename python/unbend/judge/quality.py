@@ -18,6 +18,7 @@ from ..graph.neighbors import Neighborhoods
 from ..metrics.sampling import HALF_WIDTH, NCenters, Sampling
 from .context import MeasureContext, Measurements
 from .cut import cut_sentence
+from .findings import Finding, findings
 from .measures import FAMILIES, MEASURES, Value
 from .verdict import Statement, gather, read
 
@@ -88,6 +89,8 @@ class Quality(Measurements, Table[Value]):
         Number of pairs of neighbors that the cut parts. They are left out.
     whole : Measurements or None
         All of these attributes with these pairs; None if nothing is left out.
+    n_dimensions_needed : int or None
+        Number of dimensions that could show nine tenths of a neighborhood; None if it is not known.
     fit_sentence : str
         The verdict of a fitted estimator on its own fit, `verdict_`; empty for other embeddings.
 
@@ -118,6 +121,11 @@ class Quality(Measurements, Table[Value]):
         return f"{self.fit_sentence} Locally: {self.reading}"
 
     @property
+    def findings(self) -> list[Finding]:
+        """Answers to what people ask of an embedding: dimensions, neighbors, distances, shape, what to do next."""
+        return findings(self)
+
+    @property
     def cut_sentence(self) -> str:
         """How many pairs of neighbors the cut parts, and R_N with them; empty if nothing is left out."""
         return cut_sentence(self.n_cut_pairs, self.faithfulness)
@@ -132,6 +140,8 @@ class Quality(Measurements, Table[Value]):
         known = {name: getattr(self, name) for name in ("n_points", "n_neighbors", "kind", "reading")}
         known |= {"n_centers": len(self.centers), "dimensions": list(self.shape)}
         known |= {"n_cut_pairs": self.n_cut_pairs, "fit_sentence": self.fit_sentence}
+        known |= {"n_dimensions_needed": self.n_dimensions_needed}
+        known |= {"findings": [finding.to_dict() for finding in self.findings]}
         return known | {"measures": {name: value.to_dict() for name, value in self.items()}}
 
     def to_frame(self) -> DataFrame:
@@ -140,7 +150,13 @@ class Quality(Measurements, Table[Value]):
         return pandas().DataFrame.from_dict(rows, orient="index")
 
     def __str__(self) -> str:
-        return "\n".join([*self._header(), "", *self._rows(), *wrapped(self.statement)])
+        return "\n".join([*self._header(), "", *self._rows(), *self._answers()])
+
+    def _answers(self) -> Iterator[str]:
+        """Yield the verdict of the fit, if there is one, and the findings in lines."""
+        yield from wrapped(self.fit_sentence)
+        for finding in self.findings:
+            yield from wrapped(finding.text, f"{finding.question:<12}", " " * 12)
 
     def _repr_html_(self) -> str:
         """Return the verdict and the table for a notebook."""
@@ -148,7 +164,7 @@ class Quality(Measurements, Table[Value]):
         heads = ("", "value", "95 %" if unsure else "", "random", "range", "↑ more, ↓ less is better")
         ordered = [value for family in FAMILIES for value in self.values() if value.measure.family == family]
         rows = Rows(heads, [_in_html(value) for value in ordered], "<>>><<")
-        return as_html(" ".join(self._header()), Bold(self.reading), rows)
+        return as_html(" ".join(self._header()), *[Bold(finding.text) for finding in self.findings], rows)
 
     def _header(self) -> Iterator[str]:
         q, d = self.shape

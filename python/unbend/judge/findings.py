@@ -1,0 +1,158 @@
+"""Statements about an embedding in the order in which people ask, each with its numbers.
+
+The thresholds were chosen on the population of ``benches/python/judgement.py``, which prints how often each
+statement is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..metrics.overlap import OVERLAPPING
+from .verdict import THICK
+
+if TYPE_CHECKING:
+    from .quality import Quality
+
+__all__ = ["Finding", "findings"]
+
+SHOWN_SHARE = 0.9
+"""Dimensions that show this share of a neighborhood are enough."""
+
+TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.97, 0.85
+"""Trustworthiness from which neighbors in the embedding can be believed, and below which they cannot."""
+
+MAX_DISAGREEMENT, MAX_STRESS = 0.005, 0.1
+"""Disagreement within a hundred points, and geodesic stress, up to which distances can be read."""
+
+UNREADABLE_DISTANCES = 0.95
+"""Trustworthiness below which distances between regions mean nothing."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An answer to one question about an embedding.
+
+    Attributes
+    ----------
+    question : str
+        "dimensions", "neighbors", "distances", "shape" or "next".
+    text : str
+        The answer in words.
+    good : bool or None
+        Whether the answer speaks for the embedding; None if it does neither.
+    numbers, limits : mapping of float
+        The measures that the answer rests on, and the limits with which they were compared.
+    """
+
+    question: str
+    text: str
+    good: bool | None
+    numbers: Mapping[str, float]
+    limits: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding for JSON."""
+        known = {"question": self.question, "text": self.text, "good": self.good}
+        return known | {"numbers": dict(self.numbers), "limits": dict(self.limits)}
+
+
+def findings(quality: Quality) -> list[Finding]:
+    """Return what can be said with the measures that were taken."""
+    made = (_dimensions(quality), _neighbors(quality), _distances(quality), _shape(quality), _next(quality))
+    return [finding for finding in made if finding is not None]
+
+
+def _numbers(quality: Quality, *names: str) -> dict[str, float] | None:
+    if not all(name in quality for name in names):
+        return None
+    return {name: quality[name].value for name in names}
+
+
+def _dimensions(quality: Quality) -> Finding | None:
+    numbers, d = _numbers(quality, "lower_bound"), quality.shape[1]
+    if numbers is None:
+        return None
+    share, needed = 1 - numbers["lower_bound"], quality.n_dimensions_needed
+    text = f"{d} dimension{'s' * (d != 1)} can show {share:.0%} of a neighborhood of these data"
+    if share < SHOWN_SHARE and needed is not None and needed > d:
+        text += f"; {needed} would show {SHOWN_SHARE:.0%}"
+    good = True if share >= SHOWN_SHARE else False if share < 1 - THICK else None
+    limits = {"lower_bound": THICK}
+    return Finding("dimensions", f"{text}.", good, numbers, limits)
+
+
+def _neighbors(quality: Quality) -> Finding | None:
+    numbers = _numbers(quality, "trustworthiness", "q_nx")
+    if numbers is None:
+        return None
+    trusted, kept = numbers["trustworthiness"], numbers["q_nx"]
+    random = quality["trustworthiness"].null
+    overlap = quality["overlap"].value if "overlap" in quality else 0.0
+    limits = {"trustworthiness": TRUSTED_NEIGHBORS, "overlap": OVERLAPPING}
+    if trusted >= TRUSTED_NEIGHBORS and overlap <= OVERLAPPING:
+        good, claim = True, "Points near each other in the embedding are near in the data"
+    elif trusted < DOUBTFUL_NEIGHBORS:
+        good, claim = False, "Many points near each other in the embedding are far apart in the data"
+        limits = {"trustworthiness": DOUBTFUL_NEIGHBORS}
+    else:
+        good, claim = None, "Most points near each other in the embedding are near in the data, but not all"
+    chance = "" if random is None else f" ({random:.2f} at random)"
+    text = f"{claim}: trustworthiness is {trusted:.3f}{chance}, and {kept:.0%} of neighbors are kept."
+    return Finding("neighbors", text, good, numbers, limits)
+
+
+def _distances(quality: Quality) -> Finding | None:
+    numbers = _numbers(quality, "disagreement", "geodesic_stress", "trustworthiness")
+    if numbers is None:
+        return None
+    near, far = numbers["disagreement"] ** 0.5, numbers["geodesic_stress"]
+    limits = {"disagreement": MAX_DISAGREEMENT, "geodesic_stress": MAX_STRESS}
+    if numbers["disagreement"] <= MAX_DISAGREEMENT and far <= MAX_STRESS:
+        good, claim = True, "Distances can be read, within regions and between them"
+    elif numbers["trustworthiness"] < UNREADABLE_DISTANCES:
+        good, claim = False, "Distances between regions mean nothing"
+        limits = {"trustworthiness": UNREADABLE_DISTANCES}
+    else:
+        good, claim = None, "Distances between regions may mislead"
+    text = f"{claim}: those within a hundred points are off by {near:.0%}, those along the data by {far:.0%}."
+    return Finding("distances", text, good, numbers, limits)
+
+
+def _shape(quality: Quality) -> Finding | None:
+    if not quality.reading:
+        return None
+    numbers = _numbers(quality, "r_n", "r_c", "lower_bound", "overlap") or {}
+    return Finding("shape", quality.reading, quality.kind == "faithful" or None, numbers, {})
+
+
+def _next(quality: Quality) -> Finding | None:
+    advice = _ADVICE.get(quality.kind)
+    text = None if advice is None else advice(quality)
+    return Finding("next", text, None, {}, {}) if text else None
+
+
+def _of_thick(quality: Quality) -> str:
+    needed, d = quality.n_dimensions_needed, quality.shape[1]
+    more = f"{needed} dimensions" if needed is not None and needed > d else "more dimensions"
+    return f"For faithful shapes use {more}; to see groups in {d}, use a tool for clusters such as UMAP or t-SNE."
+
+
+_ADVICE: Mapping[str, Callable[[Quality], str]] = {
+    "thick": _of_thick,
+    "unrelated": lambda q: "Embed the data with another method, such as ProcrustesAlignment.",
+    "collapsed": lambda q: (
+        "Use a method that keeps lengths, such as ProcrustesAlignment: this one lost a dimension."
+    ),
+    "torn": lambda q: (
+        "Look for short circuits with unbend.clean; closed surfaces need ProcrustesAlignment(cut=True)."
+    ),
+    "folded": lambda q: "Use more dimensions, or ProcrustesAlignment, which checks for folds.",
+    "conformal": lambda q: "If lengths matter, unbend.refine makes them equal.",
+    "scaled": lambda q: "Multiply the embedding by its best scale, or use unbend.refine(rescale=True).",
+    "stretched": lambda q: "Undo one linear map with unbend.rectify, and the rest with unbend.refine.",
+    "distorted": lambda q: "Use unbend.refine, which keeps neighbors and corrects lengths.",
+}
+"""What to do next, for each kind of embedding."""
