@@ -20,7 +20,7 @@ from ..core.jsonable import finite
 from ..files import read_ids, read_points, split_key
 from ..graph.cut import without
 from ..judge.verdict import gather, read
-from ..metrics import nieqa_local
+from ..metrics import disagreement, nieqa_local
 from ..metrics.sampling import pair
 from ..metrics.subject import Subject
 from .options import UsageError
@@ -186,11 +186,12 @@ def verdict_lines(
         yield from entry("  worst 1 %", text + "; most of R_N" * most)
     centers: Any = m.centers if m.n_centers < m.n_points else None
     sheet = graph if subject.cut is None else without(graph, subject.cut)[0]
-    m_l = nieqa_local(x, subject.y, neighborhoods=sheet, n_centers=centers, **options)
+    m_l = float(nieqa_local(x, subject.y, neighborhoods=sheet, n_centers=centers, **options))
+    apart = disagreement(x, subject.y, neighborhoods=sheet, n_jobs=options.get("n_jobs"))
     if subject.fit_sentence:
         yield from entry("  verdict", subject.fit_sentence)
     yield from entry(
-        "  locally" if subject.fit_sentence else "  verdict", read(gather(m, float(m_l))).sentence
+        "  locally" if subject.fit_sentence else "  verdict", read(gather(m, m_l, apart)).sentence
     )
 
 

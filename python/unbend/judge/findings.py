@@ -153,6 +153,7 @@ _ADVICE: Mapping[str, Callable[[Quality], str]] = {
     "conformal": lambda q: "If lengths matter, unbend.refine makes them equal.",
     "scaled": lambda q: "Multiply the embedding by its best scale, or use unbend.refine(rescale=True).",
     "stretched": lambda q: "Undo one linear map with unbend.rectify, and the rest with unbend.refine.",
+    "bent": lambda q: "Compare with ProcrustesAlignment, which checks distances beyond single neighborhoods.",
     "distorted": lambda q: "Use unbend.refine, which keeps neighbors and corrects lengths.",
 }
 """What to do next, for each kind of embedding."""

@@ -133,7 +133,8 @@ class Quality(Measurements, Table[Value]):
     def _read(self) -> Statement:
         if self.faithfulness is None or "m_l" not in self or "overlap" not in self:
             return Statement("unread", "")
-        return read(gather(self.faithfulness, self["m_l"].value))
+        disagreement = self["disagreement"].value if "disagreement" in self else None
+        return read(gather(self.faithfulness, self["m_l"].value, disagreement))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the arrays, for JSON: numbers that are not finite become None."""

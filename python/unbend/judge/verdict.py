@@ -38,6 +38,12 @@ _SENTENCES = {
     "faithful": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible.",
     "faithful:noisy": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible, "
     "and the rest looks like noise: the stretch is the same everywhere.",
+    "faithful:cut": "Apart from the cut, the embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the "
+    "least possible.",
+    "bent": "Single neighborhoods keep their shape, with an R_N of {r_n:.3g}, but distances within a hundred "
+    "points are off by {ball:%}.",
+    "near": "The embedding is nearly faithful: R_N is {r_n:.3g}, {times:x} times the least possible, so lengths "
+    "within neighborhoods are off by {off:%}.",
     "stretched:alike": "Everything is stretched alike, {ratio:x} times as much in one direction as in "
     "another, as if coordinates had been normalised: one linear map undoes it.",
     "stretched": "Coordinates are stretched separately, and not alike everywhere: half of the neighborhoods "
@@ -90,6 +96,14 @@ OFF = 1.15
 # Ratio of stretches up to which a neighborhood keeps its shape: at 1.5, R_C has risen by 0.04 at most.
 ALIKE = 1.4
 
+# R_N of a faithful embedding is at most so many times its lower bound, plus the second number: for noise alike in
+# all directions the truth has q / (q - d) times the bound.
+FAITHFUL, EXACT = 4.0, 0.002
+
+# Disagreement with shortest paths within a hundred points above which an embedding is bent, however faithful its
+# neighborhoods are. Of embeddings near the truth none has more.
+BENT = 0.015
+
 # Lower bound above which noise looks like stretch, so that only large errors are stated.
 THICK = 0.4
 
@@ -101,7 +115,7 @@ class Statement(NamedTuple):
     sentence: str
 
 
-def gather(m: Faithfulness, nieqa_local: float) -> dict[str, float]:
+def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = None) -> dict[str, float]:
     """Return the numbers that :func:`read` needs.
 
     Parameters
@@ -110,6 +124,8 @@ def gather(m: Faithfulness, nieqa_local: float) -> dict[str, float]:
         Measures of the embedding, of a sample or of all neighborhoods.
     nieqa_local : float
         M_L for the same neighborhoods, with the default normalization.
+    disagreement : float, optional
+        That of the same embedding with shortest paths.
 
     Those are the means "r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "overlap" and "nieqa_local", and
     of single neighborhoods, unless each is a single point:
@@ -117,6 +133,9 @@ def gather(m: Faithfulness, nieqa_local: float) -> dict[str, float]:
     - "size", "ratio": medians of the mean stretch, which is 1 if the unit is right, and of the largest over
       the smallest stretch, which is 1 if shapes are kept;
     - "size_spread", "ratio_spread": the ninetieth over the tenth percentile of them;
+    - "ball": relative error of distances within a hundred points, if the disagreement is known;
+    - "off", "times": the avoidable error of lengths, and R_N as a multiple of its bound;
+    - "cut_share": share of neighborhoods from which a cut took points;
     - "typical": median excess of R_C;
     - "share_bad", "stretch_of_bad": share of neighborhoods with a large excess, and their largest stretch
       over that of all.
@@ -133,7 +152,14 @@ def gather(m: Faithfulness, nieqa_local: float) -> dict[str, float]:
     bound = m.per_point["bound"][finite]
     excess = (m.per_point["r_c"][finite] - bound) / np.maximum(1 - bound, nothing)
     bad, common = excess > BAD, float(np.median(largest))
+    if disagreement is not None:
+        numbers["ball"] = disagreement**0.5
+    off = max(0.0, numbers["r_n"] - numbers["lower_bound"]) ** 0.5
+    times = numbers["r_n"] / max(numbers["lower_bound"], nothing)
     return numbers | {
+        "off": off,
+        "times": times,
+        "cut_share": m.cut_share,
         "size": float(np.median(sizes)),
         "ratio": float(np.median(ratios)),
         "ratio_spread": _spread(np.quantile(ratios, (0.1, 0.9))),
@@ -154,9 +180,10 @@ def _spread(ends: tuple[float, float]) -> float:
 def read(numbers: Mapping[str, float]) -> Statement:
     """Return what the numbers of :func:`gather` mean together.
 
-    The kinds are tested in this order: unrelated, collapsed, torn, folded, faithful, scaled or conformal,
-    stretched, distorted. The first that applies is returned; later ones may apply as well. If neighborhoods
-    are too thick for the dimension of the embedding, only unrelated, collapsed and folded are tested.
+    The kinds are tested in this order: unrelated, collapsed, torn, folded, conformal, scaled, bent, near or
+    faithful, stretched, distorted. The first that applies is returned; later ones may apply as well. If
+    neighborhoods are too thick for the dimension of the embedding, only unrelated, collapsed and folded are
+    tested.
     """
     kind = _kind(numbers) if "ratio" in numbers else "nothing"
     sentence = _SENTENCES[kind].format_map({name: _Shown(value) for name, value in numbers.items()})
@@ -194,6 +221,12 @@ def _kind(numbers: Mapping[str, float]) -> str:
             return "conformal"
         if not 1 / OFF < numbers["size"] < OFF:
             return "scaled"
+        if numbers.get("ball", 0.0) > BENT**0.5:
+            return "bent"
+        if numbers["r_n"] > FAITHFUL * bound + EXACT and small(excess("r_c")):
+            return "near"
+        if numbers.get("cut_share"):
+            return "faithful:cut"
         return "faithful" if small(excess("r_c")) else "faithful:noisy"
     if alike:
         return "stretched:alike"
