@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -358,13 +358,21 @@ def demanded(by: str | None) -> list[str]:
 
 def ordered(context: MeasureContext, asked: str | None, progress: Progress) -> Comparison:
     """Measure the embeddings of a context and sort them, the best first."""
-    by = asked or (BY if BY in context.names else next(n for n in context.names if MEASURES[n].better))
+    by = asked or _merit(context.names)
     with progress.stage("measures"):
         measured = qualities(context, progress)
     order: Any = _sorted(measured, by)
     if by == BY and all(SECOND in quality for quality in measured.values()):
         order = [name for group in _groups(order) for name in _sorted(group, SECOND)]
     return Comparison({name: measured[name] for name in order}, by)
+
+
+def _merit(names: Iterable[str]) -> str:
+    """Return the measure that orders embeddings if the user names none."""
+    merits = [name for name in names if MEASURES[name].better]
+    if not merits:
+        raise ValueError(f"neither direction of {', '.join(names)} is better: measure {BY} as well")
+    return next((name for name in (BY, SECOND) if name in merits), merits[0])
 
 
 def _sorted(measured: Mapping[str, Quality], by: str) -> dict[str, Quality]:

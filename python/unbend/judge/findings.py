@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..core.jsonable import finite
 from ..metrics.overlap import OVERLAPPING
 from .verdict import THICK
 
@@ -56,7 +57,8 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Return the finding for JSON."""
         known = {"question": self.question, "text": self.text, "good": self.good}
-        return known | {"numbers": dict(self.numbers), "limits": dict(self.limits)}
+        numbers = {name: finite(value) for name, value in self.numbers.items()}
+        return known | {"numbers": numbers, "limits": dict(self.limits)}
 
 
 def findings(quality: Quality) -> list[Finding]:

@@ -10,6 +10,7 @@ Every threshold below was chosen on embeddings whose state is known by construct
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -104,6 +105,9 @@ FAITHFUL, EXACT = 4.0, 0.002
 # neighborhoods are. Of embeddings near the truth none has more.
 BENT = 0.015
 
+# A lower bound up to this is 0 but for rounding.
+ROUNDING = 1e-12
+
 # Lower bound above which noise looks like stretch, so that only large errors are stated.
 THICK = 0.4
 
@@ -155,7 +159,8 @@ def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = Non
     if disagreement is not None:
         numbers["ball"] = disagreement**0.5
     off = max(0.0, numbers["r_n"] - numbers["lower_bound"]) ** 0.5
-    times = numbers["r_n"] / max(numbers["lower_bound"], nothing)
+    bound_of_all = numbers["lower_bound"]
+    times = numbers["r_n"] / bound_of_all if bound_of_all > ROUNDING else math.inf
     return numbers | {
         "off": off,
         "times": times,

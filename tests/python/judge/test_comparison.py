@@ -88,7 +88,7 @@ def test_as_text(roll):
     for found in (exact, drawn):
         lines = str(found).splitlines()
         assert max(map(len, lines)) < 80
-        assert sum(line.startswith("> R_C") for line in lines) == (1 if found is exact else 2)
+        assert sum(line.startswith("> trustworthiness") for line in lines) == (1 if found is exact else 2)
         for name, quality in found.items():
             assert f"{name}: {quality.reading}" in " ".join(" ".join(lines).split())
 
@@ -111,7 +111,11 @@ def test_as_json_and_frame(roll):
         (np.zeros((1500, 2)), {}, "embeddings is a ndarray"),
         ({"a": np.zeros((1500, 2)), "b": np.zeros((7, 2))}, {}, "X has 1500 rows, but b has 7"),
         ({"a": np.zeros((1500, 2))}, {"by": "lower_bound"}, "by = 'lower_bound' is none of the merits"),
-        ({"a": np.zeros((1500, 2))}, {"measures": ["r_n"]}, "by = 'r_c' is none of the merits measured"),
+        (
+            {"a": np.zeros((1500, 2))},
+            {"measures": ["r_n"], "by": "r_c"},
+            "by = 'r_c' is none of the merits measured",
+        ),
     ],
 )
 def test_bad_input(roll, embeddings, options, message):
@@ -178,8 +182,11 @@ def test_by_what_cannot_be_measured(cloud, monkeypatch):
     monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbors were looked for"))
     wide = {"a": cloud[:, :2], "b": np.hstack([cloud, cloud])}
     with pytest.raises(ValueError, match="by = 'r_c' cannot be measured: b has 6 dimensions, the data 3"):
-        ub.compare(cloud, wide)
-    for by in (None, ["r_c"], "beauty", "scale"):
+        ub.compare(cloud, wide, by="r_c")
+    assert ub.compare(cloud[:, :2], {"a": cloud[:, :2]}, ["m_l", "scale"]).by == "m_l"
+    with pytest.raises(ValueError, match="neither direction of scale is better"):
+        ub.compare(cloud, {"a": cloud}, ["scale"])
+    for by in (["r_c"], "beauty", "scale"):
         with pytest.raises(ValueError, match="is none of the merits measured"):
             ub.compare(cloud, {"a": cloud}, by=by)
 

@@ -53,6 +53,7 @@ def test_numbers_are_those_of_the_single_measures(quality, roll):
         "residual_variance": along.residual_variance,
         "geodesic_stress": along.stress_scaled,
         "geodesic_stretch": along.stretch,
+        "disagreement": METRICS.disagreement(x, y, neighborhoods=near),
         **{name: getattr(straight, name) for name in ("spearman", "pearson", "stress", "stress_scaled")},
     }
     assert set(expected) == set(quality)
@@ -81,6 +82,9 @@ def test_neighbors_are_searched_once(roll, monkeypatch):
 
 def test_everything_is_exact_when_all_is_measured(quality):
     for name, value in quality.items():
+        if name == "disagreement":  # of 48 balls
+            assert value.standard_error > 0
+            continue
         assert value.standard_error == 0, name
         assert value.interval == (value.value, value.value)
 
@@ -465,7 +469,7 @@ def test_frames_that_may_lack_values(cloud):
     with pytest.raises(ValueError, match="X holds NaN at row 7, column 1"):
         ub.quality(frame, y)
     for frame in (pd.DataFrame(x).assign(s="a"), pd.DataFrame(x).astype(object)):
-        with pytest.raises(ValueError, match="X has dtype object"):
+        with pytest.raises(ValueError, match="X has text in column 's'"):
             ub.quality(frame, y)
     with pytest.raises(ValueError, match="X is no table of numbers, one point a row"):
         ub.quality([[1, 2], [3]], y)

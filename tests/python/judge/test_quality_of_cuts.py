@@ -61,7 +61,7 @@ def test_quality_is_that_of_the_sheet_and_of_all(tube, n_centers):
     for name in ("r_n", "r_c", "lower_bound", "scale", "r_n_scaled"):
         assert q[name].value == getattr(m, name)
     changed = {"r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "m_l"}
-    changed |= {"residual_variance", "geodesic_stress", "geodesic_stretch"}
+    changed |= {"residual_variance", "geodesic_stress", "geodesic_stretch", "disagreement"}
     for name, value in q.items():
         if name in changed:
             assert value.whole == whole[name]
