@@ -74,7 +74,11 @@ class DimensionChoice:
 
     @classmethod
     def of(
-        cls, scores: Mapping[int, tuple[float, float]], allowed: Sequence[int], estimate: Dimension, asked: bool
+        cls,
+        scores: Mapping[int, tuple[float, float]],
+        allowed: Sequence[int],
+        estimate: Dimension,
+        asked: bool,
     ) -> DimensionChoice:
         """Return the choice from the scores of one embedding in each dimension that was looked at."""
         if asked and len(allowed) == 1:
@@ -131,7 +135,11 @@ def _estimated(estimate: Dimension) -> str:
 
 
 def _reason(
-    value: int, first: int, scores: Mapping[int, tuple[float, float]], allowed: Sequence[int], estimate: Dimension
+    value: int,
+    first: int,
+    scores: Mapping[int, tuple[float, float]],
+    allowed: Sequence[int],
+    estimate: Dimension,
 ) -> str:
     seen = ", ".join(f"{scores[d][0]:.3g} in {d}" for d in sorted(scores))
     if estimate.value > max(allowed) and not estimate.is_guess:

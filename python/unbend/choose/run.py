@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core.progress import Callback, Progress, Stopped
+from ..fit.trust.candidates import GEODESIC
 from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 from .choice import DimensionChoice, choice_of, next_dimension, shown_dimension
 from .dimension import Dimension
@@ -24,7 +25,7 @@ __all__ = ["Ending", "Run", "Watch"]
 Ending = Literal["finished", "out of time", "interrupted"]
 
 HOPELESS_SHARE = 0.02
-"""With a larger share of short circuits among the neighbors, an embedding is not tried. Below, fits mend graphs."""
+"""With a larger share of short circuits among the neighbors, k is not tried. Below, fits mend graphs."""
 
 LINE_SECONDS = 10.0
 """While an embedding is made, a line is printed about this often."""
@@ -118,6 +119,8 @@ class Run:
             for task in self.tasks:
                 if task not in self._keys() and (self.exhaustive or self._is_needed(task)):
                     self._add(*task)
+            if not self._successful():
+                raise ValueError(f"no embedding could be made: {self.made[0].error}")
             if self.model is None:
                 key = self.best.key
                 self.fitted[key] = self._embed(*key)[0]
@@ -174,9 +177,17 @@ class Run:
 
     def _is_needed(self, task: Key) -> bool:
         """Return whether an embedding may be chosen, or is the only hope."""
-        name, k, d = task
+        _, k, d = task
         made = [c for c in self._successful() if c.n_components == self.choice.value]
-        return not made or (d == self.choice.value and not self._is_hopeless(k))
+        if not made:
+            return True
+        return d == self.choice.value and not self._is_hopeless(k) and not self._is_repeated(k, d)
+
+    def _is_repeated(self, k: int, d: int) -> bool:
+        """Return whether a method fell back on geodesic distances: others embed the same ones in the same way."""
+        models = [self.fitted.get((name, k, d)) for name in self.models]
+        tried = [one for model in models for one in getattr(model, "candidates_", ())]
+        return any(one.chosen and one.name == GEODESIC for one in tried)
 
     def _is_hopeless(self, k: int) -> bool:
         grid = self.sweep.grids[k]

@@ -33,7 +33,7 @@ __all__ = ["Candidate", "Grid", "Selection", "select"]
 
 SIZES = tuple(range(6, 25, 2))  # Numbers of neighbors that are tried by default.
 CENTERS = 2000  # Number of points at which R_N, R_C and M_L are measured by default.
-MAX_POINTS = 2000  # The sweep embeds up to this number of points by default; of more, a random sample.
+MAX_POINTS = 1500  # The sweep embeds up to this number of points by default; of more, a random sample.
 MAX_DIM = 3  # Largest dimension that is tried by default: that of a picture.
 STAGES = ("neighbors", "dimension", "graphs")  # Stages before the first embedding.
 SWEEP_SHARE = 0.5  # Share of the time for the sweep of a sample; the rest is for the embedding of all points.
@@ -45,7 +45,8 @@ tenth of the torn places (geometric mean). If none has a sum of at most {trusted
 embedding with the least score is chosen. Otherwise those with a score of at most {ratio:g} times the least, \
 plus {margin:g}, agree with the data, and the one that is most like all others is chosen: it has the least \
 median Procrustes distance to them. Numbers of neighbors whose graph falls into more pieces than that of the \
-most neighbors, or has more than {hopeless:.0%} short circuits, are tried only if all do."""
+most neighbors, or has more than {hopeless:.0%} short circuits, are tried only if all do, and no other \
+method where one has fallen back on geodesic distances, because it would embed the same."""
 # Measures in the columns of the table, and the heads of the columns.
 COLUMNS = {
     **{"r_n": "R_N", "lower_bound": "bound", "r_c": "R_C", "m_l": "M_L"},
@@ -230,8 +231,8 @@ class Selection:
 
     def _notes(self) -> Iterator[str]:
         yield from wrapped(
-            "> chosen. R_N, bound, R_C and M_L are on neighborhoods of k, the score is on three cleaned graphs, and "
-            "disagree, overlap and torn are on the one of them that agrees most."
+            "> chosen. R_N, bound, R_C and M_L are on neighborhoods of k, the score is on three cleaned graphs, "
+            "and disagree, overlap and torn are on the one of them that agrees most."
         )
         for k in self.fragmented:
             pieces, outside = self.grids[k].n_pieces, f"{self.grids[k].outside:.2g} of all points"
@@ -250,9 +251,10 @@ class Selection:
     def _choice(self) -> str:
         verdict = getattr(self.model, "verdict_", None)
         judged = "" if verdict is None else f" {verdict.sentence}"
+        guess = " (a guess)" * self.is_guess
         return (
-            f"Chosen: {self.method}, k = {self.n_neighbors}, d = {self.n_components}"
-            f"{' (a guess)' * self.is_guess}, score {self.best['score'].value:.4g}. Dimension: {self.reason}.{judged}"
+            f"Chosen: {self.method}, k = {self.n_neighbors}, d = {self.n_components}{guess}, score "
+            f"{self.best['score'].value:.4g}. Dimension: {self.reason}.{judged}"
         )
 
 
@@ -305,7 +307,7 @@ def select(
         Seconds after which no more embeddings are made; the choice is among those made by then. The first
         embedding is always made. Of many points, the sweep has half of the time, and the fit of all points
         begins when it ends and is not stopped. By default there is no limit.
-    max_points : int or None, default 2000
+    max_points : int or None, default 1500
         Number of points that the sweep embeds; of more, a random sample. None for all.
     neighborhoods : Neighborhoods, optional
         Neighborhoods of X with distances, if they are already computed, with at least as many neighbors as the
@@ -342,18 +344,21 @@ def select(
     watch = Watch(verbose, callback, _seconds(max_time))
     seed = resume.seed if resume is not None else seed_from(random_state)
     rows = _sample(len(x), max_points, seed)
-    swept = x if rows is None else np.ascontiguousarray(x[rows])
+    swept: Any = x if rows is None else np.ascontiguousarray(x[rows])
     sizes = _counts(n_neighbors, SIZES, "n_neighbors", len(swept) - 1)
     largest = min(as_count(max_dim, "max_dim"), x.shape[1])
     dimensions = _counts(n_components, tuple(range(1, largest + 1)), "n_components", x.shape[1])
     models, n_centers = prototypes(methods), as_count(n_centers, "n_centers")
     whole = None if neighborhoods is None else _given(x, neighborhoods, sizes[-1], n_jobs)
     with watch.stage("neighbors"):
-        usable = whole is not None and rows is None
-        widest = whole.nearest(sizes[-1]) if usable else find_neighborhoods(swept, sizes[-1], n_jobs=n_jobs)
+        if whole is None or rows is not None:
+            widest = find_neighborhoods(swept, sizes[-1], n_jobs=n_jobs)
+        else:
+            widest = whole.nearest(sizes[-1])
     sweep = Sweep(swept, widest, sizes, min(n_centers, len(swept)), seed, n_jobs)
     with watch.stage("dimension"):
-        estimate = dimension(x, neighborhoods=whole or _if(widest, rows), random_state=seed, n_jobs=n_jobs)
+        graph = widest if rows is None else whole
+        estimate = dimension(x, neighborhoods=graph, random_state=seed, n_jobs=n_jobs)
     with watch.stage("graphs"):
         _ = sweep.grids
     run = Run(sweep, models, estimate, dimensions, n_components is not None, watch, exhaustive)
@@ -372,9 +377,13 @@ def select(
 def _seconds(max_time: Any) -> float | None:
     if max_time is None:
         return None
-    is_number = isinstance(max_time, int | float | np.integer | np.floating) and not isinstance(max_time, bool)
+    is_number = isinstance(max_time, int | float | np.integer | np.floating) and not isinstance(
+        max_time, bool
+    )
     if not is_number or not max_time > 0:
-        raise ValueError(f"max_time = {max_time!r} is not a number of seconds above 0: give None for no limit")
+        raise ValueError(
+            f"max_time = {max_time!r} is not a number of seconds above 0: give None for no limit"
+        )
     return float(max_time)
 
 
@@ -396,15 +405,13 @@ def _given(x: Any, given: Neighborhoods, most: int, n_jobs: int | None) -> Neigh
     return graph
 
 
-def _if(widest: Neighborhoods, rows: Any) -> Neighborhoods | None:
-    return widest if rows is None else None
-
-
 def _counts(asked: Any, default: tuple[int, ...], name: str, most: int) -> tuple[int, ...]:
     """Return whole numbers in ascending order, each once; by default those that are possible."""
     if asked is None:
         return tuple(size for size in default if size <= most) or (most,)
-    is_list = isinstance(asked, Iterable) and not isinstance(asked, str | bytes) and np.ndim(asked) > 0  # type: ignore[arg-type]
+    if isinstance(asked, np.ndarray) and asked.ndim == 0:
+        asked = asked[()]
+    is_list = isinstance(asked, Iterable) and not isinstance(asked, str | bytes)
     listed = sorted({as_count(one, name) for one in (asked if is_list else [asked])})
     if not listed:
         raise ValueError(f"{name} is empty: at least 1 is needed")
@@ -442,10 +449,10 @@ def _selection(run: Run, ending: Ending, x: Any, rows: Any, model: Any) -> Selec
     """Return the result."""
     sweep = run.sweep
     made = {c.key: c for c in run.made}
-    if all(c.error is not None for c in run.made):
-        raise ValueError(f"no embedding could be made: {run.made[0].error}")
     best, choice, methods = run.best, run.choice, list(run.models)
-    order = sorted(made, key=lambda key: (abs(key[2] - best.n_components), -key[2], key[1], methods.index(key[0])))
+    order = sorted(
+        made, key=lambda key: (abs(key[2] - best.n_components), -key[2], key[1], methods.index(key[0]))
+    )
     return Selection(
         candidates=tuple(made[key] for key in order),
         left_out=tuple(task for task in run.tasks if task not in made),
@@ -461,7 +468,8 @@ def _selection(run: Run, ending: Ending, x: Any, rows: Any, model: Any) -> Selec
         n_centers=len(sweep.centers),
         seed=sweep.seed,
         ending=ending,
-        timings={s: t for s, t in run.watch.lines.timings.items() if s in (*STAGES, "all points")} | sweep.seconds,
+        timings={s: t for s, t in run.watch.lines.timings.items() if s in (*STAGES, "all points")}
+        | sweep.seconds,
         model=model,
         best=best,
         _digest=sweep.digest,

@@ -81,8 +81,8 @@ X  data, one point per row
 -k, --neighbors K  numbers of neighbors (6:24:2)
 -d, --dimensions D  dimensions (1 to --max-dim)
 --max-dim D  largest dimension, if --dimensions is not given (3)
---max-time SECONDS  make no more candidates after this time (no limit)
---max-points N  compare at most N random points, 0 for all (2000)
+--max-time SECONDS  make no more candidates after this time (120)
+--max-points N  compare at most N random points, 0 for all (1500)
 --methods NAMES  methods, separated by commas (psa,gp)
 --exhaustive  embed every candidate
 --centers N  measure R_N, R_C and M_L at N random points (2000)
@@ -109,8 +109,8 @@ its choice.
         "dimensions": {"type": str},
         "methods": {"default": "psa,gp"},
         "max_dim": {"type": int, "default": 3},
-        "max_time": {"type": float},
-        "max_points": {"type": int, "default": 2000},
+        "max_time": {"type": float, "default": 120.0},
+        "max_points": {"type": int, "default": 1500},
         "centers": {"type": int, "default": 2000},
         "output": {"required": False},
     },
