@@ -573,6 +573,26 @@ def test_the_command_keeps_what_there_is_when_interrupted(file, tmp_path, capsys
     assert np.load(tmp_path / "flat.npy").shape == (len(np.load(file)), 2)
 
 
+def test_progress_is_shown_without_a_terminal(file, capsys):
+    assert command(file, "-k", "6,9", "-d", "2", "--methods", "psa") == 0
+    assert "psa, k = 9, d = 2" in capsys.readouterr().err
+    assert command(file, "-k", "6,9", "-d", "2", "--methods", "psa", "--quiet") == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "")
+
+
+def test_limits_of_the_command(file, tmp_path, capsys):
+    output = tmp_path / "flat.npy"
+    limits = ["--max-time", "0.000001", "--max-points", "300", "--max-dim", "1"]
+    assert command(file, *limits, "-o", output, "--json") == 0
+    held = json.loads(capsys.readouterr().out)
+    assert held["ending"] == "out of time"
+    assert held["n_swept"] == 300
+    assert held["chosen"]["n_components"] == 1
+    assert "the data need about 2 dimensions; the best of at most 1 is 1" in held["reason"]
+    assert np.load(output).shape == (1200, 1)
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
@@ -596,6 +616,8 @@ def test_lists_of_numbers(text, numbers):
         (["-k", "6:9:1:1"], "is no list"),
         (["-d", "a:b"], "--dimensions a:b is no list"),
         (["--methods", "umap"], "'umap' is no method"),
+        (["--max-time", "-1"], "max_time = -1.0 is not a number of seconds above 0"),
+        (["--max-dim", "0"], "max_dim = 0"),
         (["-k", "5000"], "n_neighbors = 5000 is too large"),
     ],
 )
