@@ -308,8 +308,8 @@ def test_r_nx_curves(roll):
 def test_measures_against_k(selection):
     ax = ub.plot.versus_k(selection)
     labels = [line.get_label() for line in ax.lines]
-    assert labels == ["gp", "psa", "lower bound"]
-    own = [c for c in selection.candidates if c.method == "psa" and c.n_components == 2]
+    assert labels == ["psa", "gp", "lower bound"]
+    own = [c for c in selection.candidates if c.method == "gp" and c.n_components == 2]
     assert ax.lines[1].get_xdata().tolist() == [6, 9, 12]
     assert ax.lines[1].get_ydata().tolist() == [c["r_n"].value for c in own]
     bound = ax.lines[2].get_ydata()
@@ -319,10 +319,10 @@ def test_measures_against_k(selection):
     assert (x, y) == (selection.n_neighbors, selection.best["r_n"].value)
     intervals = next(c for c in ax.collections if hasattr(c, "get_segments") and c.get_segments())
     ends = np.array([s[:, 1] for s in intervals.get_segments()])
-    first = [c for c in selection.candidates if c.method == "gp" and c.n_components == 2]
+    first = [c for c in selection.candidates if c.method == "psa" and c.n_components == 2]
     assert np.allclose(ends, [c["r_n"].interval for c in first])
     score = ub.plot.versus_k(selection, "score")
-    assert [line.get_label() for line in score.lines] == ["gp", "psa"]
+    assert [line.get_label() for line in score.lines] == ["psa", "gp"]
 
 
 def test_the_bound_of_what_was_not_embedded():
