@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import Matrix, as_count, as_points, thread_count
+from ..core.arrays import Matrix, as_count, as_points, check_entries, thread_count
 from ..core.jsonable import finite
 from ..core.notebook import Bold, Rows, as_html
 from ..core.parameters import documented
@@ -62,12 +62,13 @@ class Dimension:
         Whether all data together lie in `value` dimensions, up to noise.
     two_nn : float
         Estimate of Facco et al. (2017) from the two nearest neighbors of every point. It takes noise for
-        dimension as soon as noise is as large as the distance of neighbors.
+        dimension as soon as noise is as large as the distance of neighbors. NaN, also for its interval, if no
+        point has two neighbors at different distances above 0.
     centers : ndarray of int
         Points whose neighborhoods were used.
     per_point, two_nn_per_point : ndarray
         Dimension near each of them: from the spectrum at `scale`, and from the pairs of distances of its
-        neighbors.
+        neighbors; NaN where these are copies or fewer than two.
     scales : ndarray of int
         Numbers of neighbors of the spectra.
     spectra : ndarray of shape (scales, directions)
@@ -102,6 +103,11 @@ class Dimension:
     _pairs: int = field(repr=False)
 
     @property
+    def is_guess(self) -> bool:
+        """Whether variance falls by less than half after direction `value`, so that it may be another."""
+        return self.gap < CHANCE_GAP
+
+    @property
     def two_nn_interval(self) -> tuple[float, float]:
         """95 % interval of `two_nn`, as if distances of different points were independent."""
         half = NORMAL_95 * self.two_nn / math.sqrt(max(1, self._pairs))
@@ -110,7 +116,7 @@ class Dimension:
     def to_dict(self) -> dict[str, Any]:
         """Return all but the values of single points, ready for JSON: numbers that are not finite are None."""
         names = ("value", "gap", "scale", "flat", "two_nn", "two_nn_interval", "n_neighbors")
-        values = {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in (*names, "is_guess")}
         values |= {name: getattr(self, name).tolist() for name in ("scree", "scales", "spectra")}
         return {name: finite(value) for name, value in values.items()}
 
@@ -126,9 +132,10 @@ class Dimension:
         """Return the estimates in a sentence."""
         where = "of all points" if self.flat else f"at {self.scale:,} neighbors"
         low, high = self.two_nn_interval
+        two = f"{self.two_nn:.3g} ({low:.3g} to {high:.3g})" if math.isfinite(self.two_nn) else "unknown"
         return (
-            f"dimension {self.value}: variance falls {self.gap:.3g} times after it, {where}; "
-            f"two nearest: {self.two_nn:.3g} ({low:.3g} to {high:.3g})"
+            f"dimension {self.value}{', a guess' * self.is_guess}: variance falls {self.gap:.3g} times after it, "
+            f"{where}; two nearest: {two}"
         )
 
 
@@ -172,7 +179,10 @@ def dimension(
     2
     """
     x, seed = as_points(X), seed_from(random_state)
+    check_entries(x, "X")
     n, q = x.shape
+    if n < 2:
+        raise ValueError(f"X has {n} point: the dimension needs at least 2")
     if n_centers is None:
         largest = _scales(n, q)[-1]
         affordable = MAX_PRODUCTS / (largest * q * min(largest, q))

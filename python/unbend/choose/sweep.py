@@ -7,7 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,10 +22,9 @@ from ..core.random import stream
 from ..graph.neighbors import Neighborhoods
 from ..judge.measures import Measure, Value
 from ..judge.quality import quality
-from ..metrics import faithfulness
-from ..metrics.sampling import standard_error
 from .dimension import screes
 from .methods import SWEPT
+from .reference import Reference, combined
 
 __all__ = ["Candidate", "Grid", "Sweep"]
 
@@ -38,16 +37,15 @@ N_BOUNDS = 256  # Number of points of which bounds are computed for every size.
 DETOUR = 4.0  # Neighbors this many times farther apart along the graph are a short circuit.
 MIN_DENSE = 8  # With fewer neighbors, paths along a graph are long because it has holes.
 MAX_SHORT_CIRCUITS = 0.001  # A number of neighbors is too large if this share of them are short circuits.
-# Embeddings are scored on neighborhoods this many times as large as the largest: none was fitted to these.
-COMMON_FACTOR = 2
-TORN_STRETCH = 2.5  # Neighbors are torn if their images are this many times farther apart than neighborhoods.
 
-SCORE, LEAST, TORN = (
-    Measure(name, name, "selection", "lower", 0, high, meaning)
-    for name, high, meaning in (
-        ("score", math.inf, "error and overlap, on common neighborhoods"),
-        ("least", 1, "the least score that there can be"),
-        ("torn", 1, "neighbors whose images are far apart"),
+DISAGREEMENT, OVERLAP, TORN, CLOSEST, SCORE = (
+    Measure(name, name, "selection", "lower", 0, math.inf, meaning)
+    for name, meaning in (
+        ("disagreement", "squared error of distances within balls, as a share of shortest paths"),
+        ("overlap", "nearest embedded points that are far apart on the graph"),
+        ("torn", "places with the worst distances that are torn"),
+        ("closest", "error and overlap on the cleaned graph that agrees most"),
+        ("score", "error and overlap on three cleaned graphs"),
     )
 )
 
@@ -101,8 +99,10 @@ class Candidate(Mapping[str, Value]):
     """One embedding of a sweep: its numbers by name.
 
     "r_n", "r_c", "m_l" and "lower_bound" are measured on its own neighborhoods, as in the papers; they rise
-    with `n_neighbors` for any embedding. "score", "overlap" and "torn" are measured on neighborhoods that are
-    the same for all, and can be compared; "least" is the lower bound of the score in this dimension.
+    with `n_neighbors` for any embedding. The others compare it with three cleaned graphs that are the same for
+    all embeddings in a dimension: "score" is the geometric mean of the three sums of disagreement, overlap and
+    a tenth of the torn places; "disagreement", "overlap", "torn" and their sum "closest" are those of the graph
+    with which it agrees most.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Candidate(Mapping[str, Value]):
     n_neighbors, n_components : int
         k and d.
     embedding : ndarray of shape (n, d) or None
-        None if the fit failed: then `error` says why.
+        The embedding of the points of the sweep; None if the fit failed: then `error` says why.
     seconds : float
         Time of the fit.
     warnings : tuple of str
@@ -168,15 +168,16 @@ class Sweep:
 
     x: Matrix
     widest: Neighborhoods
-    """Neighborhoods `COMMON_FACTOR` times as large as the largest, with distances."""
+    """The largest neighborhoods, with distances."""
     sizes: tuple[int, ...]
     """Numbers of neighbors, in ascending order."""
-    by: str
     n_centers: int
     seed: int
     n_jobs: int | None
     seconds: dict[str, float] = field(default_factory=lambda: {"embeddings": 0.0, "measures": 0.0})
     """Time of the fits, and of the measures."""
+    references: dict[int, Reference] = field(default_factory=dict, repr=False)
+    """The graphs for the scores in each dimension."""
 
     @cached_property
     def centers(self) -> npt.NDArray[np.uint32]:
@@ -200,15 +201,9 @@ class Sweep:
         }
 
     @cached_property
-    def common(self) -> Neighborhoods:
-        """Neighborhoods on which all are scored: the largest without short circuits."""
-        sound = [k for k, share in self._short_circuits.items() if share <= MAX_SHORT_CIRCUITS]
-        return self.widest.nearest(max(sound, default=self.sizes[0]))
-
-    @cached_property
     def digest(self) -> str:
         """Digest that distinguishes these data and settings from others."""
-        settings = f"{self.x.shape} {self.sizes} {self.by} {self.n_centers} {self.seed}".encode()
+        settings = f"{self.x.shape} {self.sizes} {self.n_centers} {self.seed}".encode()
         return hashlib.blake2b(settings + np.ascontiguousarray(self.x[self.centers]).tobytes()).hexdigest()
 
     @cached_property
@@ -250,19 +245,23 @@ class Sweep:
         far = (labels[lists] == labels[sources][:, None]) & (along > allowed)
         return {k: float(far[:, :k].mean()) for k in (*self.sizes, most)}
 
-    def embed(self, name: str, model: Any, k: int, d: int, ask: Callable[..., bool]) -> tuple[Any, Candidate]:
-        """Fit one model and measure it."""
+    def prepared(self, model: Any, k: int, d: int, ask: Callable[..., bool]) -> Any:
+        """Return an unfitted copy of an estimator with parameters of the sweep."""
         from sklearn.base import clone
 
-        began = time.perf_counter()
-        graph = self.widest.nearest(k)
         settings = {"n_neighbors": k, "n_components": d, "n_jobs": self.n_jobs, "callback": ask}
         if getattr(model, "random_state", 0) is None:
             settings["random_state"] = self.seed
+        return clone(model).set_params(**settings)
+
+    def embed(self, name: str, model: Any, k: int, d: int, ask: Callable[..., bool]) -> tuple[Any, Candidate]:
+        """Fit one model and measure it."""
+        began = time.perf_counter()
+        graph = self.widest.nearest(k)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                model = clone(model).set_params(**settings).fit(self.x, neighborhoods=graph)
+                model = self.prepared(model, k, d, ask).fit(self.x, neighborhoods=graph)
             except (ValueError, MemoryError) as error:
                 return None, Candidate(name, k, d, error=str(error), seconds=time.perf_counter() - began)
         seconds = time.perf_counter() - began
@@ -281,27 +280,17 @@ class Sweep:
         options["n_centers"] = self.n_centers if self.n_centers < len(self.x) else None
         names = ["r_n", "r_c", "m_l", "lower_bound"]
         q = quality(self.x, y, names, neighborhoods=own, **options)
-        scaled, by = y, "r_c" if self.by == "r_c" else "r_n"
-        if self.by == "r_n_scaled":
-            scaled = y * faithfulness(self.x, y, neighborhoods=self.common, n_jobs=self.n_jobs).scale
-        shared = quality(self.x, scaled, [by, "overlap", "lower_bound"], neighborhoods=self.common, **options)
+        if y.shape[1] not in self.references:
+            self.references[y.shape[1]] = Reference.of(self.x, y.shape[1], self.n_jobs)
+        seen = self.references[y.shape[1]].evidence(y)
+        near = min(seen, key=lambda e: e.score)
         return {name: q[name] for name in names} | {
-            "overlap": shared["overlap"],
-            "torn": self._torn(y),
-            "least": replace(shared["lower_bound"], measure=LEAST),
-            "score": _sum(shared[by], shared["overlap"]),
+            "disagreement": Value(DISAGREEMENT, near.disagreement),
+            "overlap": Value(OVERLAP, near.overlap),
+            "torn": Value(TORN, near.torn),
+            "closest": Value(CLOSEST, near.score),
+            "score": Value(SCORE, combined(seen)),
         }
-
-    def _torn(self, y: Array) -> Value:
-        """Return the share of neighbors whose images are far apart, in the unit of most of them."""
-        k = int(self.common.n_neighbors or 0)
-        lists = self.common.indices.reshape(-1, k)[self.centers]
-        distances = np.asarray(self.common.distances).reshape(-1, k)
-        near = distances[self.centers]
-        reach = np.maximum(near, np.median(distances[:, -1]))
-        images = np.linalg.norm(y[lists] - y[self.centers][:, None], axis=2)
-        unit = float(np.median(images[near > 0] / near[near > 0])) if (near > 0).any() else 0.0
-        return _mean(TORN, (images > TORN_STRETCH * reach * (unit or 1.0)).mean(axis=1), len(lists) / len(y))
 
 
 def prototypes(methods: Any) -> dict[str, Any]:
@@ -342,16 +331,3 @@ def _pieces(graph: Neighborhoods) -> tuple[int, float]:
     """Return the number of pieces of a graph, and the share of points outside the largest."""
     counts = np.bincount(graph.component_labels)
     return len(counts), float(1 - counts.max() / len(graph))
-
-
-def _sum(error: Value, overlap: Value) -> Value:
-    """Return the mean of error plus overlap; an error counts at most 1, as if the embedding showed nothing.
-
-    If the common neighborhoods have a short circuit left, the error of the truth is much larger than 1.
-    """
-    units = np.minimum(np.asarray(error.units), 1.0) + np.asarray(overlap.units)
-    return _mean(SCORE, units, error.share)
-
-
-def _mean(measure: Measure, units: Array, share: float) -> Value:
-    return Value(measure, float(units.mean()), standard_error(units, share), None, units, share)

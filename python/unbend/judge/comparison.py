@@ -133,9 +133,10 @@ class Comparison(Table[Quality]):
 
     @property
     def cautions(self) -> list[str]:
-        """Reasons why the first embedding is not simply the best, in sentences."""
-        name, first = next(iter(self.items()))
-        found = []
+        """Reasons why the first of several embeddings is not simply the best, in sentences."""
+        (name, first), found = next(iter(self.items())), []
+        if len(self) == 1:
+            return []
         if "lower_bound" in first and first["lower_bound"].value > THICK:
             share = first["lower_bound"].value
             found.append(
@@ -182,7 +183,11 @@ class Comparison(Table[Quality]):
 
     def __str__(self) -> str:
         names = list(self)
-        unsure = any(value.standard_error != 0 for quality in self.values() for value in quality.values())
+        # The disagreement is always that of a sample; its interval alone does not widen the table.
+        sampled = [
+            v for quality in self.values() for v in quality.values() if v.measure.name != "disagreement"
+        ]
+        unsure = any(value.standard_error != 0 for value in sampled)
         abreast = (WIDTH - _SYMBOL) // _CELL[unsure]
         blocks = [names[start : start + abreast] for start in range(0, len(names), abreast)]
         tables = [line for block in blocks for line in [*self._block(block, unsure), ""]]
@@ -191,7 +196,7 @@ class Comparison(Table[Quality]):
 
     def _repr_html_(self) -> str:
         """Return the ranked verdicts and the table for a notebook."""
-        ranks, by = self.ranks(), MEASURES[self.by].symbol
+        ranks = self.ranks()
         verdicts = Rows(
             ("rank", "embedding", "verdict"),
             [(f"{ranks[name]}", Bold(name), quality.reading) for name, quality in self.items()],
@@ -199,8 +204,8 @@ class Comparison(Table[Quality]):
         )
         numbers = Rows(("", *self), [self._cells_of(m) for m in self.measures], "<" + ">" * len(self))
         left_out = " ".join(without(next(iter(self.values())).left_out))
-        order = f"The order is that of {by}. Numbers in bold: none is surely better."
-        return as_html(verdicts, order, numbers, left_out)
+        order = f"The order is that of {self.order}. Numbers in bold: none is surely better."
+        return as_html(verdicts, *self.cautions, order, numbers, left_out)
 
     def _cells_of(self, m: Measure) -> list[str]:
         """Return a row of the table in HTML: a symbol and the value of each embedding, bold if it is best."""

@@ -23,11 +23,13 @@ from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
 from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
 from ..metrics.subject import Subject, fewest_neighbors
-from .findings import SHOWN_SHARE
 from .measures import FAMILIES, MEASURES, Value
 
 # All points are measured up to this number; above it, "auto" draws a sample by default.
 EXACT = 100_000
+
+# Dimensions that show this share of a neighborhood are enough.
+SHOWN_SHARE = 0.9
 
 # Local spectra of about this many points tell how many dimensions a neighborhood needs.
 N_SPECTRA = 256

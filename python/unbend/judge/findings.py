@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.jsonable import finite
 from ..metrics.overlap import OVERLAPPING
-from .verdict import THICK
-
-if TYPE_CHECKING:
-    from .quality import Quality
+from .context import SHOWN_SHARE, Measurements
+from .verdict import THICK, Statement
 
 __all__ = ["Finding", "findings"]
-
-SHOWN_SHARE = 0.9
-"""Dimensions that show this share of a neighborhood are enough."""
 
 TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.97, 0.85
 """Trustworthiness from which neighbors in the embedding can be believed, and below which they cannot."""
@@ -61,23 +56,23 @@ class Finding:
         return known | {"numbers": numbers, "limits": dict(self.limits)}
 
 
-def findings(quality: Quality) -> list[Finding]:
-    """Return what can be said with the measures that were taken."""
-    made = (_dimensions(quality), _neighbors(quality), _distances(quality), _shape(quality), _next(quality))
+def findings(taken: Measurements, said: Statement) -> list[Finding]:
+    """Return what can be stated with the measures that were taken; `said` is the reading of all together."""
+    made = (_dimensions(taken), _neighbors(taken), _distances(taken), _shape(taken, said), _next(taken, said))
     return [finding for finding in made if finding is not None]
 
 
-def _numbers(quality: Quality, *names: str) -> dict[str, float] | None:
-    if not all(name in quality for name in names):
+def _numbers(taken: Measurements, *names: str) -> dict[str, float] | None:
+    if not all(name in taken.entries for name in names):
         return None
-    return {name: quality[name].value for name in names}
+    return {name: taken.entries[name].value for name in names}
 
 
-def _dimensions(quality: Quality) -> Finding | None:
-    numbers, d = _numbers(quality, "lower_bound"), quality.shape[1]
+def _dimensions(taken: Measurements) -> Finding | None:
+    numbers, d = _numbers(taken, "lower_bound"), taken.shape[1]
     if numbers is None:
         return None
-    share, needed = 1 - numbers["lower_bound"], quality.n_dimensions_needed
+    share, needed = 1 - numbers["lower_bound"], taken.n_dimensions_needed
     text = f"{d} dimension{'s' * (d != 1)} can show {share:.0%} of a neighborhood of these data"
     if share < SHOWN_SHARE and needed is not None and needed > d:
         text += f"; {needed} would show {SHOWN_SHARE:.0%}"
@@ -86,13 +81,13 @@ def _dimensions(quality: Quality) -> Finding | None:
     return Finding("dimensions", f"{text}.", good, numbers, limits)
 
 
-def _neighbors(quality: Quality) -> Finding | None:
-    numbers = _numbers(quality, "trustworthiness", "q_nx")
+def _neighbors(taken: Measurements) -> Finding | None:
+    numbers = _numbers(taken, "trustworthiness", "q_nx")
     if numbers is None:
         return None
     trusted, kept = numbers["trustworthiness"], numbers["q_nx"]
-    random = quality["trustworthiness"].null
-    overlap = quality["overlap"].value if "overlap" in quality else 0.0
+    random = taken.entries["trustworthiness"].null
+    overlap = taken.entries["overlap"].value if "overlap" in taken.entries else 0.0
     limits = {"trustworthiness": TRUSTED_NEIGHBORS, "overlap": OVERLAPPING}
     if trusted >= TRUSTED_NEIGHBORS and overlap <= OVERLAPPING:
         good, claim = True, "Points near each other in the embedding are near in the data"
@@ -106,8 +101,8 @@ def _neighbors(quality: Quality) -> Finding | None:
     return Finding("neighbors", text, good, numbers, limits)
 
 
-def _distances(quality: Quality) -> Finding | None:
-    numbers = _numbers(quality, "disagreement", "geodesic_stress", "trustworthiness")
+def _distances(taken: Measurements) -> Finding | None:
+    numbers = _numbers(taken, "disagreement", "geodesic_stress", "trustworthiness")
     if numbers is None:
         return None
     near, far = numbers["disagreement"] ** 0.5, numbers["geodesic_stress"]
@@ -123,39 +118,41 @@ def _distances(quality: Quality) -> Finding | None:
     return Finding("distances", text, good, numbers, limits)
 
 
-def _shape(quality: Quality) -> Finding | None:
-    if not quality.reading:
+def _shape(taken: Measurements, said: Statement) -> Finding | None:
+    if not said.sentence:
         return None
-    numbers = _numbers(quality, "r_n", "r_c", "lower_bound", "overlap") or {}
-    return Finding("shape", quality.reading, quality.kind == "faithful" or None, numbers, {})
+    numbers = _numbers(taken, "r_n", "r_c", "lower_bound", "overlap") or {}
+    return Finding("shape", said.sentence, said.kind == "faithful" or None, numbers, {})
 
 
-def _next(quality: Quality) -> Finding | None:
-    advice = _ADVICE.get(quality.kind)
-    text = None if advice is None else advice(quality)
+def _next(taken: Measurements, said: Statement) -> Finding | None:
+    advice = _ADVICE.get(said.kind)
+    text = None if advice is None else advice(taken)
     return Finding("next", text, None, {}, {}) if text else None
 
 
-def _of_thick(quality: Quality) -> str:
-    needed, d = quality.n_dimensions_needed, quality.shape[1]
+def _of_thick(taken: Measurements) -> str:
+    needed, d = taken.n_dimensions_needed, taken.shape[1]
     more = f"{needed} dimensions" if needed is not None and needed > d else "more dimensions"
     return f"For faithful shapes use {more}; to see groups in {d}, use a tool for clusters such as UMAP or t-SNE."
 
 
-_ADVICE: Mapping[str, Callable[[Quality], str]] = {
+_ADVICE: Mapping[str, Callable[[Measurements], str]] = {
     "thick": _of_thick,
-    "unrelated": lambda q: "Embed the data with another method, such as ProcrustesAlignment.",
-    "collapsed": lambda q: (
+    "unrelated": lambda taken: "Embed the data with another method, such as ProcrustesAlignment.",
+    "collapsed": lambda taken: (
         "Use a method that keeps lengths, such as ProcrustesAlignment: this one lost a dimension."
     ),
-    "torn": lambda q: (
+    "torn": lambda taken: (
         "Look for short circuits with unbend.clean; closed surfaces need ProcrustesAlignment(cut=True)."
     ),
-    "folded": lambda q: "Use more dimensions, or ProcrustesAlignment, which checks for folds.",
-    "conformal": lambda q: "If lengths matter, unbend.refine makes them equal.",
-    "scaled": lambda q: "Multiply the embedding by its best scale, or use unbend.refine(rescale=True).",
-    "stretched": lambda q: "Undo one linear map with unbend.rectify, and the rest with unbend.refine.",
-    "bent": lambda q: "Compare with ProcrustesAlignment, which checks distances beyond single neighborhoods.",
-    "distorted": lambda q: "Use unbend.refine, which keeps neighbors and corrects lengths.",
+    "folded": lambda taken: "Use more dimensions, or ProcrustesAlignment, which checks for folds.",
+    "conformal": lambda taken: "If lengths matter, unbend.refine makes them equal.",
+    "scaled": lambda taken: "Multiply the embedding by its best scale, or use unbend.refine(rescale=True).",
+    "stretched": lambda taken: "Undo one linear map with unbend.rectify, and the rest with unbend.refine.",
+    "bent": lambda taken: (
+        "Compare with ProcrustesAlignment, which checks distances beyond single neighborhoods."
+    ),
+    "distorted": lambda taken: "Use unbend.refine, which keeps neighbors and corrects lengths.",
 }
 """What to do next, for each kind of embedding."""

@@ -123,7 +123,7 @@ class Quality(Measurements, Table[Value]):
     @property
     def findings(self) -> list[Finding]:
         """Answers to what people ask of an embedding: dimensions, neighbors, distances, shape, what to do next."""
-        return findings(self)
+        return findings(self, self._read())
 
     @property
     def cut_sentence(self) -> str:

@@ -174,7 +174,7 @@ def report(
     settings = {name: value for name, value in settings.items() if value is not None}
     comparison = ordered(context, by, progress)
     with progress.stage("page"):
-        page = scene.shown(context, comparison)
+        page = scene.shown(context, comparison, by)
         called = title or "Embeddings compared"
         where = write_atomically(
             path, lambda file: write(file, called, page, comparison, context, settings), force=force

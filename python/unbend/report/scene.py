@@ -98,9 +98,9 @@ class Scene:
         thumbnails = None if images is None else ThumbnailSheet.of(images, n, drawn)
         return cls(n, drawn, known, numbers, thumbnails, seams)
 
-    def shown(self, context: MeasureContext, found: Comparison) -> Shown:
-        """Return what the page draws, with the embeddings in the order of the comparison."""
-        shade, ys, copies = _shade(found), context.ys, len(found)
+    def shown(self, context: MeasureContext, found: Comparison, by: str | None) -> Shown:
+        """Return what the page draws, with the embeddings in the order of the comparison; `by` if it was given."""
+        shade, ys, copies = _shade(found, by), context.ys, len(found)
         columns: dict[str, Array] = {}
         embeddings, sides, modes = [], [], []
         for place, name in enumerate(found):
@@ -211,11 +211,11 @@ def _narrowed(column: Array) -> Array:
     return column.astype(np.float32 if fine else np.float64)
 
 
-def _shade(found: Comparison) -> Measure | None:
+def _shade(found: Comparison, by: str | None) -> Measure | None:
     """Return the measure for the error of a point: `by`, or R_C or R_N if it is no mean over points."""
     held = [set(quality.per_point) for quality in found.values()]
     at_points = set.intersection(*held)
-    return next((MEASURES[name] for name in (found.by, "r_c", "r_n") if name in at_points), None)
+    return next((MEASURES[name] for name in (by, "r_c", "r_n", found.by) if name in at_points), None)
 
 
 def _errors(context: MeasureContext, name: str, quality: Quality, shade: Measure) -> npt.NDArray[np.float64]:

@@ -143,6 +143,33 @@ def test_json():
     assert held["scree"] == found.scree.tolist()
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (9, 0), (0, 0), (1, 3)])
+def test_data_without_a_dimension_are_refused(shape):
+    with pytest.raises(ValueError, match=r"X is empty|needs at least 2"):
+        ub.dimension(np.zeros(shape))
+
+
+def test_copies_are_told_in_words():
+    found = ub.dimension(np.zeros((50, 3)), random_state=0)
+    assert "two nearest: unknown" in str(found)
+    assert found.to_dict()["two_nn"] is None
+
+
+def test_an_unclear_gap_is_a_guess():
+    noise = ub.dimension(np.random.default_rng(0).normal(size=(500, 8)), random_state=0)
+    assert noise.is_guess
+    assert "a guess" in str(noise)
+    surface = ub.dimension(ub.datasets.swiss_roll(1500, random_state=0)[0], random_state=0)
+    assert not surface.is_guess
+    assert "a guess" not in str(surface)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64])
+def test_small_integers_are_numbers_of_neighbors(dtype):
+    x = np.random.default_rng(0).random((300, 2))
+    assert ub.dimension(x, dtype(120), n_centers=dtype(100), random_state=0).n_neighbors == 120
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -222,7 +222,7 @@ def test_compare(run, folder):
     assert max(map(len, out.splitlines())) < 80
     first = out.splitlines()[0].split()
     assert first[:2] in (["true", "large"], ["large", "true"])  # R_C does not see the unit
-    assert "> R_C " in out
+    assert "> trustworthiness " in out
     assert "Only the unit is wrong" in out
     record = json.loads(run("compare", "x.npy", *(f"run.npz:{name}" for name in names), "--json")[1])
     assert record["by"] == "r_c"

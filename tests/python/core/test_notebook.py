@@ -73,7 +73,7 @@ RESULTS = {
     ),
     "Comparison": (
         lambda x, u: ub.compare(x, {"truth": u, "<i>": x[:, :2]}),
-        ["truth", "<i>", "The embedding is faithful", "rank", "order is that of R_C"],
+        ["truth", "<i>", "The embedding is faithful", "rank", "order is that of trustworthiness, then R_C"],
     ),
     "FitVerdict": (
         lambda x, u: ub.ProcrustesAlignment().fit(x).verdict_,

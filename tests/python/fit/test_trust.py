@@ -8,7 +8,7 @@ import unbend as ub
 from scipy.spatial import procrustes
 from threadpoolctl import threadpool_limits
 from unbend.core.progress import Progress
-from unbend.fit.trust.candidates import GEODESIC
+from unbend.fit.trust.evidence import GEODESIC
 from unbend.fit.trust.geodesics import majorized
 from unbend.graph.clean import pruned
 

@@ -179,13 +179,13 @@ def test_by_what_cannot_be_measured(cloud, monkeypatch):
     ):
         ub.compare(far, {"a": cloud[:, :2]}, by="m_g", n_neighbors=5)
     assert ub.compare(far, {"a": cloud[:, :2]}, ["m_g"], by="m_g", n_neighbors=5).ranks() == {"a": 1}
+    assert ub.compare(cloud[:, :2], {"a": cloud[:, :2]}, ["m_l", "scale"]).by == "m_l"
+    with pytest.raises(ValueError, match="neither direction of scale is better"):
+        ub.compare(cloud, {"a": cloud}, ["scale"])
     monkeypatch.setattr("unbend.judge.context.resolve", lambda *_: pytest.fail("neighbors were looked for"))
     wide = {"a": cloud[:, :2], "b": np.hstack([cloud, cloud])}
     with pytest.raises(ValueError, match="by = 'r_c' cannot be measured: b has 6 dimensions, the data 3"):
         ub.compare(cloud, wide, by="r_c")
-    assert ub.compare(cloud[:, :2], {"a": cloud[:, :2]}, ["m_l", "scale"]).by == "m_l"
-    with pytest.raises(ValueError, match="neither direction of scale is better"):
-        ub.compare(cloud, {"a": cloud}, ["scale"])
     for by in (["r_c"], "beauty", "scale"):
         with pytest.raises(ValueError, match="is none of the merits measured"):
             ub.compare(cloud, {"a": cloud}, by=by)

@@ -160,7 +160,7 @@ def test_arrays_are_what_they_should_be(data, made):
 def test_settings_and_versions(made):
     found, _ = made
     text = Page(found.path).text
-    assert 'by="r_c", half_width=0.005, measures="all", n_neighbors=9, random_state=0' in text
+    assert 'half_width=0.005, measures="all", n_neighbors=9, random_state=0' in text
     assert f"unbend {ub.__version__}" in text
     assert re.search(r"X 600 x 3 float64, sha256 [0-9a-f]{16}", text)
 

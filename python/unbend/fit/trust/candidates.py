@@ -28,18 +28,15 @@ from ...metrics.agreement import LEAST_COMPONENT, MAX_PRUNED_POINTS
 from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
 from ..run import flatten
-from .evidence import Evidence, evidence
+from .evidence import GEODESIC, TRUSTED_SCORE, Evidence, evidence
 from .geodesics import embed_geodesics
 
-__all__ = ["TriedEmbedding", "GEODESIC", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
+__all__ = ["TriedEmbedding", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
 
 Found = TypeVar("Found", bound=ProcrustesEmbedding)
 
 GOOD_SCORE = 0.005
 """No other embedding is tried if the first has at most this score."""
-
-TRUSTED_SCORE = 0.05
-"""Geodesic distances are embedded if no candidate has at most this score."""
 
 STEP_PENALTY = 0.001
 """Added to the score of a candidate for each step of its processing, when candidates are compared."""
@@ -134,9 +131,6 @@ def best_candidate(
     summaries = [trial.summary(trial is chosen) for trial in trials]
     found: Any = replace(chosen.found, candidates=summaries)
     return found, chosen
-
-
-GEODESIC = "geodesic distances"
 
 
 def on_sheet(problem: Problem, found: ProcrustesEmbedding) -> Problem:

@@ -12,7 +12,13 @@ from ...metrics.agreement import measured_agreement, worst_mean
 from ...metrics.overlap import OVERLAP_STEPS
 from ..problem import Array, Indices, Problem
 
-__all__ = ["Evidence", "evidence"]
+__all__ = ["GEODESIC", "TRUSTED_SCORE", "Evidence", "evidence"]
+
+GEODESIC = "geodesic distances"
+"""Name of the candidate that keeps the large distances only."""
+
+TRUSTED_SCORE = 0.05
+"""An embedding with a larger score is not trusted, and geodesic distances are tried if none has less."""
 
 TORN_WEIGHT = 0.1
 """Weight of the share of torn balls among the worst in the score."""

@@ -17,7 +17,8 @@ from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
 from ..cut import TORN_WHEN_LAID
 from ..problem import Indices, Problem
-from .candidates import GEODESIC, TRUSTED_SCORE, Trial
+from .candidates import Trial
+from .evidence import GEODESIC, TRUSTED_SCORE
 
 __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
 
