@@ -22,7 +22,7 @@ import json
 import time
 import warnings
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -114,12 +114,17 @@ def records_of(data):
         qualities = ub.compare(
             data.x, {entry.tool: entry.y for entry in found}, neighborhoods=judge.graph, random_state=SEED
         )
-        return [known | record(data, entry, qualities[entry.tool], judge) for entry in found]
+        places = {name: place for place, name in enumerate(qualities)}
+        return [
+            known | record(data, entry, qualities[entry.tool], judge) | {"place": places[entry.tool]}
+            for entry in found
+        ]
 
 
 def record(data: Data, entry: Embedded, quality, judge):
     measures = {name: {"value": finite(v.value), "null": v.null} for name, v in quality.items()}
     known = {"tool": entry.tool, "d": entry.y.shape[1], "same_as": entry.same_as, "kind": quality.kind}
+    known["findings"] = {finding.question: finding.good for finding in quality.findings}
     truth = {name: finite(float(value)) for name, value in truths(data, entry.y).items()}
     return known | {"measures": cleaned(measures), "evidence": judge.evidence(entry.y), "truth": truth}
 
@@ -243,6 +248,7 @@ def oriented_numbers(record):
         if MEASURES[name].better:
             sign = 1 if MEASURES[name].better == "higher" else -1
             found[name] = None if numbers["value"] is None else sign * numbers["value"]
+    found["order of compare"] = -record["place"]
     for name, value in record["evidence"].items():
         found[f"evidence: {name}"] = None if value is None else -value
     return found
@@ -322,6 +328,67 @@ def report(records):
         printed(best_rules(names, halves[0]), halves[1])
     by("tool", records)
     by("kind", records)
+    statements(records)
+
+
+# Statements ----------------------------------------------------------------------------------------------
+
+
+def lost(record):
+    """Return how much of what the data hold the embedding has lost."""
+    return record["data_truth"] - main_truth(record)
+
+
+def order_kept(record):
+    return record["truth"].get("distances")
+
+
+def is_claimed(record, question, good):
+    return record["findings"].get(question) is good
+
+
+# Statement, whether it is made of an embedding, its number of the truth, and whether that makes it right.
+STATEMENTS = {
+    "neighbors can be believed: at most 0.1 is lost": (
+        partial(is_claimed, question="neighbors", good=True),
+        lost,
+        lambda value: value <= 0.1,
+    ),
+    "many neighbors are wrong: more than 0.1 is lost": (
+        partial(is_claimed, question="neighbors", good=False),
+        lost,
+        lambda value: value > 0.1,
+    ),
+    "distances can be read: rank correlation with the true ones at least 0.9": (
+        partial(is_claimed, question="distances", good=True),
+        order_kept,
+        lambda value: value >= 0.9,
+    ),
+    "distances between regions mean nothing: below 0.9": (
+        partial(is_claimed, question="distances", good=False),
+        order_kept,
+        lambda value: value < 0.9,
+    ),
+    "faithful, on synthetic data: disparity at most 0.05": (
+        lambda record: record["kind"] == "faithful" and record["family"] == "synthetic",
+        lambda record: record["truth"].get("disparity"),
+        lambda value: value <= 0.05,
+    ),
+}
+
+
+def statements(records):
+    """Print how often each statement is right, and where it is wrong."""
+    print("### Statements\n")
+    row("statement", "made", "right", "wrong of")
+    row("---", "--:", "--:", "---")
+    single = [record for record in records if record["same_as"] is None]
+    for text, (is_made, number, is_right) in STATEMENTS.items():
+        made = [record for record in single if is_made(record) and number(record) is not None]
+        wrong = [record for record in made if not is_right(number(record))]
+        share = f"{1 - len(wrong) / len(made):.1%}" if made else "-"
+        names = dict.fromkeys(record["data"] for record in wrong)
+        row(text, len(made), share, "; ".join(names))
 
 
 def printed(rules, sets):

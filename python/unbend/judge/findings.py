@@ -134,7 +134,10 @@ def _next(taken: Measurements, said: Statement) -> Finding | None:
 def _of_thick(taken: Measurements) -> str:
     needed, d = taken.n_dimensions_needed, taken.shape[1]
     more = f"{needed} dimensions" if needed is not None and needed > d else "more dimensions"
-    return f"For faithful shapes use {more}; to see groups in {d}, use a tool for clusters such as UMAP or t-SNE."
+    neighbors = _neighbors(taken)
+    if neighbors is not None and neighbors.good:
+        return f"Read groups in this map, not their shapes or distances. Faithful shapes need {more}."
+    return f"For faithful shapes use {more}; to see groups in {d}, a tool for clusters such as UMAP or t-SNE."
 
 
 _ADVICE: Mapping[str, Callable[[Measurements], str]] = {

@@ -26,7 +26,7 @@ _SENTENCES = {
     "and {overlap:%} of what lies near in it is far in the data.",
     "collapsed": "A dimension is lost: neighborhoods come out {ratio:x} times as long as wide, and "
     "rescaling does not bring back what lies across.",
-    "thick": "Shapes cannot be judged: no embedding of this dimension shows {lower_bound:%} of a neighborhood.",
+    "thick": "Shapes cannot be judged: {lower_bound:%} of a neighborhood cannot be shown in this dimension.",
     "torn": "The embedding is torn, or neighborhoods of the data take short cuts: {share_bad:%} of the "
     "neighborhoods are pulled apart, stretched {stretch_of_bad:x} times as much as the others, which keep "
     "their shape.",

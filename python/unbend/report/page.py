@@ -119,7 +119,8 @@ def summary(found: Comparison) -> str:
     if len(found) == 1:
         return f"The embedding {best[0]} has {found.order} {values[best[0]]}: {scale}."
     if len(best) == 1:
-        first = f"{best[0]} is the best by {found.order}, with {values[best[0]]}{rest}"
+        place = "comes first" if found.cautions else "is the best"
+        first = f"{best[0]} {place} by {found.order}, with {values[best[0]]}{rest}"
         return f"Of {len(found)} embeddings, {first}: {scale}."
     tied = f"{', '.join(best[:-1])} and {best[-1]}"
     reached = ", ".join(values[name] for name in best)
