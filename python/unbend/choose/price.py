@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.arrays import Matrix, as_points, thread_count
+from ..core.caller import warn
 from ..core.jsonable import finite
 from ..core.parameters import documented
 from ..core.shared_parameters import FUNCTIONS
@@ -340,7 +341,7 @@ def _aligned(x: Matrix, n_components: int, n_jobs: int | None) -> Array:
     statement = read(gather(model.faithfulness_, float(m_l)))
     if statement.kind in UNTRUE:
         message = "the coordinates that were found are doubtful, and so is the verdict"
-        warnings.warn(f"{message}: {statement.sentence}", UserWarning, stacklevel=3)
+        warn(f"{message}: {statement.sentence}", UserWarning)
     embedding: Array = model.embedding_
     return embedding
 

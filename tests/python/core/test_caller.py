@@ -129,5 +129,4 @@ def test_all_warnings_go_one_way():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "warn" and ast.unparse(node.value) == "warnings"
     }
-    # `_aligned` has a single caller, and the test above comes that way.
-    assert calls == {"core/caller.py", "choose/price.py"}
+    assert calls == {"core/caller.py"}

@@ -100,9 +100,9 @@ def test_faithful_is_relative_to_the_bound(roll):
 
 def test_a_bent_strip_is_not_faithful():
     rng = np.random.default_rng(0)
-    u = rng.random((800, 2)) * [15, 0.3]
+    u = rng.random((120, 2)) * [1.5, 0.02]
     x = np.column_stack([u, np.zeros(len(u))])
-    angle, out = u[:, 0] / 3, 3 + u[:, 1]  # Neighborhoods hardly bend, but balls of a hundred points do.
+    angle, out = u[:, 0] / 0.3, 0.3 + u[:, 1]  # Neighborhoods hardly bend, but balls of a hundred points do.
     q = ub.quality(x, np.column_stack([out * np.cos(angle), out * np.sin(angle)]), n_neighbors=6)
     assert q["r_n"].value < 0.02
     assert q["disagreement"].value > 0.015
