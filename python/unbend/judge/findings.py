@@ -17,7 +17,7 @@ from .verdict import THICK, Statement
 
 __all__ = ["Finding", "findings"]
 
-TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.97, 0.85
+TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.98, 0.85
 """Trustworthiness from which neighbors in the embedding can be believed, and below which they cannot."""
 
 MAX_DISAGREEMENT, MAX_STRESS = 0.005, 0.1

@@ -225,7 +225,7 @@ def test_compare(run, folder):
     assert "> trustworthiness " in out
     assert "Only the unit is wrong" in out
     record = json.loads(run("compare", "x.npy", *(f"run.npz:{name}" for name in names), "--json")[1])
-    assert record["by"] == "r_c"
+    assert record["by"] == "trustworthiness"
     assert record["ranks"]["r_n"] == {"true": 1, "flat": 2, "large": 3}
     assert record["ranks"]["r_c"] == {"true": 1, "large": 1, "flat": 3}
 
