@@ -49,7 +49,7 @@ class System:
         self.points, self.threads = _core.Points(x), threads
         self.problem = self.made()
         tangents = self.problem.tangents(None, 0)
-        self.equation = tangents.equation(tangents.tree()["rotations"])
+        self.equation = tangents.equation(tangents.tree()["rotations"])[:2]
 
     def made(self):
         return _core.Problem(self.points, self.nb.core, D, "R_N", self.threads)

@@ -370,7 +370,7 @@ STATEMENTS = {
         lambda value: value < 0.9,
     ),
     "faithful, on synthetic data: disparity at most 0.05": (
-        lambda record: record["kind"] == "faithful" and record["family"] == "synthetic",
+        lambda record: is_claimed(record, "shape", True) and record["family"] == "synthetic",
         lambda record: record["truth"].get("disparity"),
         lambda value: value <= 0.05,
     ),

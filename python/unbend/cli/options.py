@@ -24,7 +24,7 @@ OUTPUT = """\
 COMPARED = """\
 X  data, one point per row
 Y  embeddings, rows in the same order
---by NAME  measure that ranks them (r_c)
+--by NAME  measure that orders them (trustworthiness)
 --measures NAMES  measures or families, separated by commas (all)
 --cut-pairs NAME=FILE  pairs of neighbors that the cut of embedding NAME parts
 """

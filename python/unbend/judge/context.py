@@ -65,6 +65,7 @@ class Measurements:
     whole: Measurements | None = field(default=None, repr=False)
     fit_sentence: str = field(default="", repr=False)
     n_dimensions_needed: int | None = None
+    share_apart: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +145,11 @@ class MeasureContext:
         return sheets
 
     @cached_property
+    def share_apart(self) -> float:
+        """Share of the points outside the largest connected component of the neighborhood graph."""
+        return 1.0 - float(np.bincount(self.graph.component_labels).max()) / len(self.points)
+
+    @cached_property
     def n_dimensions_needed(self) -> int | None:
         """Number of dimensions that could show nine tenths of a neighborhood, on average over a sample."""
         k, n = self.graph.n_neighbors, len(self.points)
@@ -214,7 +220,7 @@ class MeasureContext:
         part = Measurements(
             n, self.k, shape, self.left_out, centers, on(sheet, m), m, ranks, fit_sentence=sentence
         )
-        part = replace(part, n_dimensions_needed=self.n_dimensions_needed)
+        part = replace(part, n_dimensions_needed=self.n_dimensions_needed, share_apart=self.share_apart)
         if n_cut_pairs == 0:
             return part
         of_whole = None if m is None else m.whole

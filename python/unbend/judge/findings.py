@@ -23,6 +23,9 @@ TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.98, 0.85
 MAX_DISAGREEMENT, MAX_STRESS = 0.005, 0.1
 """Disagreement within a hundred points, and geodesic stress, up to which distances can be read."""
 
+MAX_SHARE_APART = 0.05
+"""Share of the points outside the largest connected component up to which components do not matter."""
+
 UNREADABLE_DISTANCES = 0.95
 """Trustworthiness below which distances between regions mean nothing."""
 
@@ -107,7 +110,10 @@ def _distances(taken: Measurements) -> Finding | None:
         return None
     near, far = numbers["disagreement"] ** 0.5, numbers["geodesic_stress"]
     limits = {"disagreement": MAX_DISAGREEMENT, "geodesic_stress": MAX_STRESS}
-    if numbers["disagreement"] <= MAX_DISAGREEMENT and far <= MAX_STRESS:
+    if taken.share_apart > MAX_SHARE_APART:
+        good, claim = False, f"Distances between connected components mean nothing ({_apart(taken)})"
+        limits = {"share_apart": MAX_SHARE_APART}
+    elif numbers["disagreement"] <= MAX_DISAGREEMENT and far <= MAX_STRESS:
         good, claim = True, "Distances can be read, within regions and between them"
     elif numbers["trustworthiness"] < UNREADABLE_DISTANCES:
         good, claim = False, "Distances between regions mean nothing"
@@ -122,7 +128,13 @@ def _shape(taken: Measurements, said: Statement) -> Finding | None:
     if not said.sentence:
         return None
     numbers = _numbers(taken, "r_n", "r_c", "lower_bound", "overlap") or {}
+    if taken.share_apart > MAX_SHARE_APART:
+        return Finding("shape", f"Of each component by itself: {said.sentence}", None, numbers, {})
     return Finding("shape", said.sentence, said.kind == "faithful" or None, numbers, {})
+
+
+def _apart(taken: Measurements) -> str:
+    return f"{taken.share_apart:.0%} of the points are outside the largest"
 
 
 def _next(taken: Measurements, said: Statement) -> Finding | None:

@@ -91,6 +91,8 @@ class Quality(Measurements, Table[Value]):
         All of these attributes with these pairs; None if nothing is left out.
     n_dimensions_needed : int or None
         Number of dimensions that could show nine tenths of a neighborhood; None if it is not known.
+    share_apart : float
+        Share of the points outside the largest connected component of the neighborhood graph.
     fit_sentence : str
         The verdict of a fitted estimator on its own fit, `verdict_`; empty for other embeddings.
 
@@ -141,7 +143,7 @@ class Quality(Measurements, Table[Value]):
         known = {name: getattr(self, name) for name in ("n_points", "n_neighbors", "kind", "reading")}
         known |= {"n_centers": len(self.centers), "dimensions": list(self.shape)}
         known |= {"n_cut_pairs": self.n_cut_pairs, "fit_sentence": self.fit_sentence}
-        known |= {"n_dimensions_needed": self.n_dimensions_needed}
+        known |= {"n_dimensions_needed": self.n_dimensions_needed, "share_apart": self.share_apart}
         known |= {"findings": [finding.to_dict() for finding in self.findings]}
         return known | {"measures": {name: value.to_dict() for name, value in self.items()}}
 

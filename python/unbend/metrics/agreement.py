@@ -15,19 +15,29 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.arrays import as_points, thread_count
-from ..graph.clean import pruned
 from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import Array, pair
 from .table import Measure, by_name, scoring
 
 __all__ = [
-    *("BALL_SIZE", "LEAST_COMPONENT", "MAX_PRUNED_POINTS", "MEASURES", "TORN_ERROR", "Agreement", "clean_of"),
+    *(
+        "BALLS",
+        "BALL_SIZE",
+        "LEAST_COMPONENT",
+        "MAX_PRUNED_POINTS",
+        "MEASURES",
+        "TORN_ERROR",
+        "Agreement",
+        "clean_of",
+    ),
     *("disagreement", "measured_agreement", "worse_agreement", "worst_mean"),
 ]
 
 N_BALLS, N_WORST, BALL_SIZE, N_SOURCES = 48, 16, 100, 12
 """Balls around random points and around the worst, the points of a ball, and those of them that are compared with
 all others."""
+
+BALLS = (N_BALLS, N_WORST, BALL_SIZE, N_SOURCES)
 
 LEAST_COMPONENT = 0.05
 """A connected component with a smaller share of the points does not decide about the whole."""
@@ -76,8 +86,7 @@ def measured_agreement(
     points: _core.Points, y: Any, graph: Neighborhoods, n_jobs: int | None, progress: Any = None
 ) -> Agreement:
     """Compare an embedding with shortest paths on a graph; arrays have been checked."""
-    sizes, threads = (N_BALLS, N_WORST, BALL_SIZE, N_SOURCES), thread_count(n_jobs)
-    return Agreement(*_core.agreement(points, y, graph.core, *sizes, 0, threads, progress))
+    return Agreement(*_core.agreement(points, y, graph.core, *BALLS, 0, thread_count(n_jobs), progress))
 
 
 def worst_mean(values: Array, own: Indices, labels: Indices) -> float:
@@ -101,8 +110,8 @@ def clean_of(points: _core.Points, graph: Neighborhoods, d: int, n_jobs: int | N
     """Return the graph without its short circuits; None if it has none, or more points than are examined."""
     if len(points) > MAX_PRUNED_POINTS or d > points.array.shape[1]:
         return None
-    clean = pruned(points, graph, d, n_jobs)
-    return clean.neighborhoods if clean.n_dropped else None
+    dropped = _core.prune(points, graph.core, d, thread_count(n_jobs))["dropped"]
+    return Neighborhoods.from_core(graph.core.without(dropped)) if dropped.any() else None
 
 
 @scoring(0.002, 0.04)

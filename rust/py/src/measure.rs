@@ -74,6 +74,18 @@ functions! {
         Ok((Owned(found.centers), Owned(found.errors), found.n_random, found.scale))
     };
 
+    /// The same as `agreement` and `overlap`, of an embedding that a fit judges.
+    evidence(
+        x: Matrix, y: Matrix, graph: Lists, n_balls: usize, n_worst: usize, size: usize, n_sources: usize, seed: u64,
+        steps: usize, examined: Flat<u32>
+    ) -> (Array<u32>, Array, usize, f64, Array) = |m| {
+        let params = AgreementParams { n_balls, n_worst, size, n_sources, seed };
+        let (x, y) = (points("X", x, m)?, points("Y", y, m)?);
+        let found = measure::agreement(&x, &y, &graph, &params, m)?;
+        let shares = measure::overlap(&y, &graph, OverlapParams { steps, centers: Some(examined) }, m)?;
+        Ok((Owned(found.centers), Owned(found.errors), found.n_random, found.scale, Owned(shares)))
+    };
+
     /// ASIM of two sets of points.
     asim(x: Matrix, y: Matrix, normalized: Name<Normalization>) -> f64 = |m| {
         measure::asim(&points("X", x, m)?, &points("Y", y, m)?, normalized)

@@ -174,17 +174,13 @@ methods! {
         embed::frames_of(&aligner.atlas()?, y, torn, aligner.task.monitor).map(Owned)
     };
 
-    /// The edges whose frames are not aligned.
-    open(rotations: Flat) -> Table<u32> = |aligner| {
-        align::open_edges(aligner.connection()?, rotations, aligner.task.monitor).map(pairs)
-    };
-
-    /// The right-hand side of eq. 11, and where its solution starts.
-    equation(rotations: Flat) -> (Array, Array) = |aligner| {
+    /// The right-hand side of eq. 11, where its solution starts, and the edges whose frames are not aligned.
+    equation(rotations: Flat) -> (Array, Array, Table<u32>) = |aligner| {
         let (task, atlas) = (aligner.task, aligner.atlas()?);
         let right_hand_side = task.refiner()?.right_hand_side(&atlas, rotations, task.monitor)?;
         let start = embed::place(aligner.connection()?, &atlas, rotations, task.monitor)?;
-        Ok((Owned(right_hand_side), Owned(start)))
+        let open = align::open_edges(aligner.connection()?, rotations, task.monitor)?;
+        Ok((Owned(right_hand_side), Owned(start), pairs(open)))
     };
 
     /// Points laid out along shortest paths, with the number of those that were forced, and the roots.

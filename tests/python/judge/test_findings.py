@@ -172,3 +172,15 @@ def test_cautions(roll):
 
 def test_thresholds_are_in_order():
     assert DOUBTFUL_NEIGHBORS < TRUSTED_NEIGHBORS
+
+
+def test_components_lie_anywhere(roll):
+    x, truth = roll
+    apart = np.concatenate([x, x + 500]), np.concatenate([truth, truth + 300])
+    q = ub.quality(*apart)
+    assert q.share_apart == 0.5
+    found = answers(q)
+    assert found["distances"].good is False
+    assert "50% of the points are outside the largest" in found["distances"].text
+    assert found["shape"].text.startswith("Of each component by itself: ")
+    assert found["shape"].good is None

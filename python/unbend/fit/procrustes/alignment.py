@@ -70,8 +70,7 @@ class AlignmentSettings(ProcrustesSettings):
             names = ("tree", "projection")
         candidates = {name: task.candidate(name) for name in names}
         best = min(candidates, key=lambda name: task.score(candidates[name]))
-        (rotations, embedding, trace), one_sided = candidates[best], task.tree["one_sided"]
-        loops = tangents.open(rotations)
+        (embedding, loops, trace), one_sided = candidates[best], task.tree["one_sided"]
         # What refinement still gains where tangents are from more points than neighborhoods hold is the noise.
         wide = tangents.n_neighbors is not None and self.refine == "auto"
         settings = replace(self, refine=None) if wide else self
@@ -87,8 +86,8 @@ class AlignmentSettings(ProcrustesSettings):
         return AlignedEmbedding(**stages.finished(draft), trace=traces, alignment=best, loops=loops)
 
 
-Candidate = tuple[Array, Array, dict[str, Any]]
-"""Frames, the embedding that fits them best, and how both came about."""
+Candidate = tuple[Array, Indices, dict[str, Any]]
+"""The embedding that fits frames best, the edges where these do not align, and how they came about."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +112,16 @@ class _Task:
             trace = self._aligned(method, tree["rotations"])
             rotations = trace.pop("rotations")
         with self.progress.stage("assembly"):
-            equation = self.tangents.equation(rotations)
-            solution = solve(self.problem.core, *equation, tol=tol, ask=self._ask)
+            right_hand_side, start, loops = self.tangents.equation(rotations)
+            solution = solve(self.problem.core, right_hand_side, start, tol=tol, ask=self._ask)
         trace |= {"residual": solution.residual, "n_solve": solution.n_iter, "converged": solution.converged}
-        return rotations, solution.embedding.reshape(len(self.problem), -1), trace
+        return solution.embedding.reshape(len(self.problem), -1), loops, trace
 
     def score(self, candidate: Candidate) -> float:
         """Return R_N plus what is added for overlap; both are noted in the trace."""
         if self.settings.alignment != "auto":
             return 0.0
-        _, embedding, trace = candidate
+        embedding, _, trace = candidate
         m = self.problem.faithfulness(embedding)
         trace.update(r_n=m.r_n, overlap=m.overlap)
         return m.r_n + self.settings.overlap_penalty * m.overlap

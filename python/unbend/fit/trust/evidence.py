@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _core
 from ...core.progress import Progress
-from ...metrics.agreement import measured_agreement, worst_mean
+from ...metrics.agreement import BALLS, Agreement, worst_mean
 from ...metrics.overlap import OVERLAP_STEPS
 from ..problem import Array, Indices, Problem
 
@@ -67,12 +67,19 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
         flat = _core.lay_out(embedding, problem.component_labels)
         embedding = flat.reshape(embedding.shape)
     with progress.stage("evidence"):
-        near = measured_agreement(
-            problem.checked, embedding, problem.neighborhoods, problem.n_jobs, progress.progress
-        )
         examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
-        shares = _core.overlap(embedding, graph, OVERLAP_STEPS, examined, problem.threads)
-    labels = problem.component_labels
+        centers, errors, n_random, scale, shares = _core.evidence(
+            problem.checked,
+            embedding,
+            graph,
+            *BALLS,
+            0,
+            OVERLAP_STEPS,
+            examined,
+            problem.threads,
+            progress.progress,
+        )
+    near, labels = Agreement(centers, errors, n_random, scale), problem.component_labels
     disagreement = worst_mean(near.random_errors, labels[near.centers[: near.n_random]], labels)
     overlap = worst_mean(shares, labels[examined], labels)
     return Evidence(disagreement, overlap, near.scale, near.torn, near.centers, near.errors)
