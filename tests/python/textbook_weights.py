@@ -62,18 +62,19 @@ def hessian_twin(x, nb, i, d, own):
 
 
 def mlle_twins(x, nb, d, reg=1e-3):
-    """Section 3 of Zhang and Wang with V and H, and eq. 3.7 but for the median of an even number."""
+    """Section 3 of Zhang and Wang with V and H, and eq. 3.7."""
     parts = []
     for i in range(len(x)):
         values, vectors = np.linalg.eigh(gram(x, nb, i))
         values = np.maximum(values[::-1], 0)
         values[min(len(values), x.shape[1]) :] = 0
         parts.append((values, vectors[:, ::-1]))
-    eta = np.median([values[d:].sum() / values[:d].sum() for values, _ in parts])
+    ratios = sorted(values[d:].sum() / values[:d].sum() for values, _ in parts)
+    eta = ratios[(len(ratios) + 1) // 2 - 1]
     twins, sizes = [], []
     for values, vectors in parts:
         k = len(values)
-        s = max(s for s in range(1, k) if values[k - s :].sum() < eta * values[: k - s].sum())
+        s = max(s for s in range(1, k - d + 1) if values[k - s :].sum() < eta * values[: k - s].sum())
         w = vectors @ ((vectors.T @ np.ones(k)) / (values + reg * values.sum()))
         v = vectors[:, k - s :]
         alpha = np.linalg.norm(v.sum(axis=0)) / np.sqrt(s)

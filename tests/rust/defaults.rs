@@ -10,8 +10,12 @@ use unbend::spectral::{Barycenter, DfmParams, HlleParams, Kernel, LleParams, Lts
 /// The default of a parameter in the constructor of a Python estimator.
 fn of_python(estimator: &str, parameter: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/unbend/estimators");
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let texts = files.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).unwrap());
+    let folders = [folder.join("spectral"), folder];
+    let files =
+        folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    let texts = files
+        .filter(|path| path.extension().is_some_and(|ending| ending == "py"))
+        .map(|path| fs::read_to_string(path).unwrap());
     let head = format!("\nclass {estimator}(");
     let text =
         texts.filter_map(|text| text.split_once(&head).map(|(_, after)| after.to_owned())).next().unwrap();

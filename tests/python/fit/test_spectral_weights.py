@@ -115,7 +115,8 @@ def theirs(x, method, monkeypatch):
 @pytest.mark.parametrize(("name", "method"), [("lle", "standard"), ("ltsa", "ltsa"), ("mlle", "modified")])
 def test_scikit_learn_makes_the_same_matrix(name, method, where, monkeypatch):
     x = data(where)
-    x = x[: len(x) - len(x) % 2]  # an even number: the median is between two points
+    if name == "mlle":
+        x = x[: len(x) - 1 + len(x) % 2]  # of an even number, they take the mean of the two middle terms
     nb = ub.neighborhoods(x, K)
     own = set()
     if name == "mlle":  # it lets s_i exceed k - d, eq. 3.7 does not
@@ -156,7 +157,7 @@ def test_scikit_learn_makes_the_same_graph(where):
     np.testing.assert_array_equal(weights.degrees(False), np.full(len(x), K))
 
 
-@pytest.mark.parametrize(("name", "method"), [("ltsa", "ltsa"), ("mlle", "modified"), ("lle", "standard")])
+@pytest.mark.parametrize(("name", "method"), [("ltsa", "ltsa"), ("lle", "standard")])
 def test_the_embedding_is_theirs_up_to_an_affine_map(name, method, monkeypatch):
     x = ub.datasets.s_curve(500, random_state=1)[0]
     nb = ub.neighborhoods(x, K)
@@ -167,6 +168,42 @@ def test_the_embedding_is_theirs_up_to_an_affine_map(name, method, monkeypatch):
 
 
 # ---------------------------------------------------------------------------- what always holds
+
+
+def handle_beside_a_noisy_sheet():
+    """Neighborhoods on a thin handle are flatter than the usual one even in one dimension."""
+    rng = np.random.default_rng(0)
+    sheet = np.column_stack([rng.random((260, 2)) * [5, 5], 0.4 * rng.normal(size=260)])
+    along = rng.random(141) * 12
+    return np.concatenate([sheet, np.column_stack([5 + along, 2.5 + 0 * along, 0.02 * rng.normal(size=141)])])
+
+
+def test_mlle_has_at_most_k_less_d_weight_vectors():
+    x, d = handle_beside_a_noisy_sheet(), 2
+    nb = ub.neighborhoods(x, K)
+    spectra = [np.linalg.svd(x[nb[i]] - x[i], compute_uv=False) ** 2 for i in range(len(x))]
+    ratios = sorted(values[d:].sum() / values[:d].sum() for values in spectra)
+    eta = ratios[(len(x) + 1) // 2 - 1]
+    exceeding = [i for i, values in enumerate(spectra) if values[1:].sum() < eta * values[0]]
+    assert len(exceeding) > 50  # without the bound they had k - 1
+    weights = WEIGHTS["mlle"](x, nb.core)
+    for i in exceeding:
+        w = weights.row(i)
+        assert np.linalg.matrix_rank(w.T @ w, tol=1e-8) <= K - d, i
+    expected = twins("mlle", x, nb)
+    for i in range(0, len(x), 5):
+        w, twin = weights.row(i), expected[i]
+        assert largest(w.T @ w - twin.T @ twin) < 1e-8 * max(1.0, largest(twin) ** 2), i
+
+
+@pytest.mark.parametrize("n", [240, 241])
+def test_mlle_takes_the_lower_of_two_middle_terms(n):
+    x = ub.datasets.s_curve(n, noise=0.1, random_state=2)[0]
+    nb = ub.neighborhoods(x, K)
+    weights, expected = WEIGHTS["mlle"](x, nb.core), twins("mlle", x, nb)
+    for i in range(n):
+        w, twin = weights.row(i), expected[i]
+        assert largest(w.T @ w - twin.T @ twin) < 1e-9 * max(1.0, largest(twin) ** 2), i
 
 
 @pytest.mark.parametrize("where", DATA)

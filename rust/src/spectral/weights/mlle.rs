@@ -5,13 +5,13 @@
 //! of length alpha s_i^1/2, and u = v / |v|, W_i W_i' is I - U U' - u u' + b b' for b = u + (1 - alpha) s_i^1/2 w. So
 //! r + 2 vectors are stored, not s_i.
 //!
-//! s_i is that of eq. 3.7, with its bound s_i <= k - d, which scikit-learn leaves out. eta is the mean of the two
-//! middle terms if their number is even (the paper: the lower one). A neighborhood of lower rank than d has more weight
-//! vectors. Cost: O(n (k q^2 + q^3)) for narrow data, O(n k^2 (q + k)) for wide.
+//! s_i is that of eq. 3.7 with its bound s_i <= k - d, and eta is the lower of the two middle terms if their number is
+//! even; scikit-learn has no bound, and takes the mean of both. A neighborhood of lower rank than d has more weight
+//! vectors: the paper has no such data. Cost: O(n (k q^2 + q^3)) for narrow data, O(n k^2 (q + k)) for wide.
 
 use super::lle::{INSIDE, check_reg, fit_all, load_differences};
 use super::ltsa::NO_EXTENT;
-use super::{Form, Layout, LocalWeights, check_sizes, median};
+use super::{Form, Layout, LocalWeights, check_sizes};
 use crate::charts::{Local, Tangent, check_components, check_lengths};
 use crate::error::Result;
 use crate::linalg::dot;
@@ -53,13 +53,12 @@ pub fn mlle(
     check_sizes(NAME, d, graph, d)?;
     let width = x.dim().min(graph.largest());
     let spectra = spectra(x, graph, width, monitor)?;
-    let eta = median(spectra.chunks_exact(width).filter_map(|spectrum| ratio(spectrum, d)).collect())
-        .unwrap_or(0.0);
+    let eta = middle(spectra.chunks_exact(width).filter_map(|spectrum| ratio(spectrum, d)).collect());
     let mut places = Vec::with_capacity(graph.len() + 1);
     places.push(0);
     for (i, spectrum) in spectra.chunks_exact(width).enumerate() {
         let k = graph.of(i).len();
-        places.push(places[i] + (large(spectrum, k, eta) + 2) * k);
+        places.push(places[i] + (large(spectrum, d, k, eta) + 2) * k);
     }
     drop(spectra);
     let state = || (Local::default(), Tangent::default());
@@ -95,11 +94,20 @@ fn ratio(spectrum: &[f64], r: usize) -> Option<f64> {
     (head > 0.0).then(|| tail.iter().rev().sum::<f64>() / head)
 }
 
-/// r = k - s_i of eq. 3.7, or the rank if that is lower, even below d, as in scikit-learn (the paper keeps r >= d).
-fn large(spectrum: &[f64], k: usize, eta: f64) -> usize {
+/// The middle of the values, the lower one of two; 0 if there are none.
+fn middle(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let place = (values.len() - 1) / 2;
+    *values.select_nth_unstable_by(place, f64::total_cmp).1
+}
+
+/// r = k - s_i of eq. 3.7, at least d; or the rank if that is lower.
+fn large(spectrum: &[f64], d: usize, k: usize, eta: f64) -> usize {
     let rank = spectrum.iter().filter(|value| **value > 0.0).count();
     let fits = |r: &usize| r >= &rank || ratio(spectrum, *r).is_some_and(|ratio| ratio < eta);
-    (1..k).find(fits).unwrap_or(k - 1).min(rank)
+    (d..k).find(fits).unwrap_or(k - 1).min(rank)
 }
 
 /// U, u and b of one neighborhood.
