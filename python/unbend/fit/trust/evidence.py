@@ -77,7 +77,7 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
             OVERLAP_STEPS,
             examined,
             problem.threads,
-            progress.progress,
+            lambda _, done, total: progress.report("evidence", done, total),  # It searches neighbors, too.
         )
     near, labels = Agreement(centers, errors, n_random, scale), problem.component_labels
     disagreement = worst_mean(near.random_errors, labels[near.centers[: near.n_random]], labels)
