@@ -48,7 +48,7 @@ N_VOTERS = 10
 """Neighbors that vote for the label of a point."""
 
 MOST_DISTANCES = 500
-"""Distances are compared with the true ones among at most so many points."""
+"""Largest number of points whose distances are compared with the true ones."""
 
 
 def main():
@@ -69,7 +69,7 @@ def parsed():
     parser.add_argument("--real", type=Path, metavar="FOLDER", help="the real sets of difficult_real.py")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the records to this file")
     parser.add_argument("--read", type=Path, metavar="FILE", help="read the records from this file")
-    parser.add_argument("--points", type=int, default=2000, help="at most so many of each data set")
+    parser.add_argument("--points", type=int, default=2000, help="largest number of points of a data set")
     parser.add_argument("--quick", action="store_true", help="two sets of each kind, 200 points")
     return parser.parse_args()
 

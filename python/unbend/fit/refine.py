@@ -36,7 +36,7 @@ MAX_JACOBI_STEPS, MULTIGRID_STEPS = 25, 10
 MAX_BOUND_COLUMNS = 16
 
 # A step that does harm is shortened to these shares of its length before it is refused.
-STEP_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
+STEP_SHARES = (0.5, 0.25, 0.125, 0.0625)
 
 _TABLE = table(
     *entries(
@@ -194,7 +194,7 @@ def refine(
     if rescale:
         start *= faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs).scale
     steps = Steps(method, int(max_iter), tol, max_time)
-    watched = Guard(problem, start.copy()) if guard else None
+    watched = Guard(problem, start) if guard else None
     return refined(problem.core, start, steps, Progress(verbose, callback), objective, guard=watched)
 
 
@@ -275,17 +275,11 @@ class _Run:
                     ahead, right_hand_side, reached = moved, plain, without
             if not reached < value:
                 return "converged"
-            share = self._share(ahead, value, reached)
-            if share < 1 and (rescaled := self._rescaled(value)):
-                self.best, right_hand_side, value = rescaled
-                before, run = self.best, 0
-                self.history.append(value)
-                continue
-            if share < 1:
-                ahead = self.best + share * (ahead - self.best)
-                right_hand_side, reached = self._frames(ahead)
-                if not value - reached > tol * value:
+            if self._harms(ahead, value, reached):
+                shorter = self._rescaled(value) or self._shortened(ahead, value)
+                if shorter is None:
                     return "guarded"
+                ahead, right_hand_side, reached = shorter
                 moved, run = ahead, -1  # Momentum begins again.
             self.best, before, run = ahead, moved, run + 1
             self.history.append(reached)
@@ -294,22 +288,29 @@ class _Run:
             value = reached
         return "max_iter"
 
-    def _share(self, ahead: Array, value: float, reached: float) -> float:
-        """Return how much of a step may be taken: 0 if even a short one does harm."""
+    def _harms(self, ahead: Array, value: float, reached: float) -> bool:
+        """Return whether a whole step does harm, and note which."""
         if self.guard is None or self.guard.is_negligible(ahead - self.examined):
-            return 1.0
+            return False
+        objection = self.guard.objection(ahead)
+        if objection is None:
+            self.examined = ahead
+        elif not self.refused:
+            name = self.objective
+            self.refused = f"lowering {name} from {value:.3g} to {reached:.3g} would change {objection}"
+        return objection is not None
+
+    def _shortened(self, ahead: Array, value: float) -> tuple[Array, Array, float] | None:
+        """Return the longest part of a step that does no harm with its frames, if it gains enough."""
+        assert self.guard is not None
         for share in STEP_SHARES:
             self._ask()
-            objection = self.guard.objection(self.best + share * (ahead - self.best))
-            if objection is None:
-                self.examined = self.best + share * (ahead - self.best)
-                return share
-            if share == 1.0 and not self.refused:
-                measure = self.objective
-                self.refused = (
-                    f"lowering {measure} from {value:.3g} to {reached:.3g} would change {objection}"
-                )
-        return 0.0
+            y = self.best + share * (ahead - self.best)
+            if self.guard.objection(y) is None:
+                right_hand_side, reached = self._frames(y)
+                self.examined = y
+                return (y, right_hand_side, reached) if value - reached > self.limits.tol * value else None
+        return None
 
     def _rescaled(self, value: float) -> tuple[Array, Array, float] | None:
         """Return the best embedding in its best unit with its frames, if that lowers the objective.

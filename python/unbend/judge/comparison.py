@@ -138,19 +138,17 @@ class Comparison(Table[Quality]):
         if len(self) == 1:
             return []
         if "lower_bound" in first and first["lower_bound"].value > THICK:
-            share = first["lower_bound"].value
+            share, d = first["lower_bound"].value, first.shape[1]
             found.append(
-                f"No embedding of {first.shape[1]} dimensions is faithful to these data: {share:.0%} of a "
-                f"neighborhood cannot be shown. The first keeps near what is near, as far as that is possible."
+                f"No embedding of {d} dimension{'s' * (d != 1)} is faithful to these data: {share:.0%} of a "
+                f"neighborhood cannot be shown. Of these embeddings, {name} keeps most of what is near together."
             )
         if "overlap" in first and first["overlap"].value > OVERLAPPING:
             share = first["overlap"].value
             found.append(f"{name} comes first, but {share:.0%} of what lies near in it is far in the data.")
         if len(shapes := {quality.shape[1] for quality in self.values()}) > 1:
             dims = ", ".join(map(str, sorted(shapes)))
-            found.append(
-                f"The embeddings have {dims} dimensions. More dimensions always show more of the data."
-            )
+            found.append(f"The embeddings have {dims} dimensions. More dimensions can show more of the data.")
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,7 +197,7 @@ class Comparison(Table[Quality]):
         ranks = self.ranks()
         verdicts = Rows(
             ("rank", "embedding", "verdict"),
-            [(f"{ranks[name]}", Bold(name), quality.reading) for name, quality in self.items()],
+            [(f"{ranks[name]}", Bold(name), quality.statement) for name, quality in self.items()],
             "><<",
         )
         numbers = Rows(("", *self), [self._cells_of(m) for m in self.measures], "<" + ">" * len(self))
@@ -336,8 +334,8 @@ def compare(
         Names of measures or of their families, as for :func:`quality`.
     by : str, optional
         The measure by which the embeddings are ordered: by default trustworthiness, and R_C if that differs by at
-        most 0.002; if trustworthiness is not measured, the first measure that is. Of all measures, trustworthiness
-        agrees best with truths and labels: see docs/judging.md.
+        most 0.002. If trustworthiness is not measured, R_C decides, or else the first measure that has a better
+        direction.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is said of the pairs of neighbors that a cut parts."""
+"""A sentence about the pairs of neighbors that a cut parts."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Quality(Measurements, Table[Value]):
 
     @property
     def statement(self) -> str:
-        """What is said of the embedding: the verdict of its fit, if there is one, and that of the numbers."""
+        """The verdict in words: the verdict of its fit, if there is one, and that of the numbers."""
         if not self.fit_sentence or not self.reading:
             return self.fit_sentence or self.reading
         return f"{self.fit_sentence} Locally: {self.reading}"
@@ -167,7 +167,12 @@ class Quality(Measurements, Table[Value]):
         heads = ("", "value", "95 %" if unsure else "", "random", "range", "↑ more, ↓ less is better")
         ordered = [value for family in FAMILIES for value in self.values() if value.measure.family == family]
         rows = Rows(heads, [_in_html(value) for value in ordered], "<>>><<")
-        return as_html(" ".join(self._header()), *[Bold(finding.text) for finding in self.findings], rows)
+        return as_html(
+            " ".join(self._header()),
+            Bold(self.fit_sentence),
+            *[Bold(finding.text) for finding in self.findings],
+            rows,
+        )
 
     def _header(self) -> Iterator[str]:
         q, d = self.shape

@@ -97,8 +97,8 @@ OFF = 1.15
 # Ratio of stretches up to which a neighborhood keeps its shape: at 1.5, R_C has risen by 0.04 at most.
 ALIKE = 1.4
 
-# R_N of a faithful embedding is at most so many times its lower bound, plus the second number: for noise alike in
-# all directions the truth has q / (q - d) times the bound.
+# R_N of a faithful embedding is at most this multiple of its lower bound, plus the second number. With noise alike
+# in all directions the truth has q / (q - d) times the bound.
 FAITHFUL, EXACT = 4.0, 0.002
 
 # Disagreement with shortest paths within a hundred points above which an embedding is bent, however faithful its

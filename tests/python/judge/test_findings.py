@@ -1,11 +1,11 @@
-"""What is said of an embedding, question by question, and the order of several."""
+"""Findings about an embedding, question by question, and the order of several."""
 
 import json
 
 import numpy as np
 import pytest
 import unbend as ub
-from unbend.judge.findings import DOUBTFUL_NEIGHBORS, MAX_DISAGREEMENT, TRUSTED_NEIGHBORS
+from unbend.judge.findings import DOUBTFUL_NEIGHBORS, MAX_DISAGREEMENT
 
 QUESTIONS = ["dimensions", "neighbors", "distances", "shape", "next"]
 
@@ -168,10 +168,6 @@ def test_cautions(roll):
     assert "have 2, 3 dimensions" in ub.compare(x, {"flat": truth, "all": x}).cautions[0]
     folded = {"side": x[:, :2], "noise": np.random.default_rng(0).normal(size=truth.shape)}
     assert "of what lies near in it is far" in " ".join(ub.compare(x, folded).cautions)
-
-
-def test_thresholds_are_in_order():
-    assert DOUBTFUL_NEIGHBORS < TRUSTED_NEIGHBORS
 
 
 def test_components_lie_anywhere(roll):
