@@ -17,6 +17,7 @@ from ..core.parameters import documented
 from ..core.random import RandomState, seed_from, stream
 from ..core.shared_parameters import FUNCTIONS
 from ..graph.neighbors import Neighborhoods, resolve
+from ..metrics.faithful import screes
 from ..metrics.sampling import NORMAL_95
 
 __all__ = ["Dimension", "dimension"]
@@ -195,19 +196,6 @@ def dimension(
         raise ValueError(f"X has {n} rows, but neighborhoods has {len(graph)}")
     drawn = stream(seed, "dimension").choice(n, size=size, replace=False, shuffle=False)
     return _estimated(x, graph, np.sort(drawn).astype(np.uint32), seed, thread_count(n_jobs))
-
-
-def screes(x: Matrix, graph: Neighborhoods, sizes: list[int], centers: Indices, n_jobs: int) -> Array:
-    """Return the bound of R_N over d for each number of neighbors: (sizes, centers, dimensions)."""
-    largest, n_values = max(sizes), min(x.shape[1], MAX_VALUES)
-    lists = graph.indices.reshape(len(x), -1)[centers, :largest]
-    members = np.column_stack([centers[:, None], lists]).astype(np.uint32)
-    flat = _core.spectra_of(x, members.ravel(), largest + 1, sizes, n_values, n_jobs)
-    spectra = flat.reshape(len(centers), len(sizes), n_values + 1)
-    total = spectra.sum(axis=2, keepdims=True)
-    beyond = np.cumsum(spectra[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
-    shares = np.divide(beyond, total, out=np.zeros_like(beyond), where=total > 0)
-    return np.asarray(shares.transpose(1, 0, 2))
 
 
 def _estimated(x: Matrix, graph: Neighborhoods, centers: Indices, seed: int, n_jobs: int) -> Dimension:

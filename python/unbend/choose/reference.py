@@ -12,8 +12,8 @@ from ..core.arrays import Matrix
 from ..core.progress import Progress
 from ..fit.problem import Array, Problem
 from ..fit.trust.evidence import Evidence, evidence
-from ..graph.clean import CleanGraph, pruned, smoothed
-from ..graph.neighbors import DEFAULT_NEIGHBORS, search
+from ..graph.clean import clean
+from ..graph.neighbors import DEFAULT_NEIGHBORS
 
 __all__ = ["Reference", "combined"]
 
@@ -34,8 +34,9 @@ class Reference:
     @classmethod
     def of(cls, x: Matrix, d: int, n_jobs: int | None) -> Reference:
         """Return the graphs of the points `x`, without short circuits between sheets of dimension `d`."""
-        points, most = _core.Points(x), len(x) - 1
-        graphs = [_cleaned(points, min(k, most), d, n_jobs) for k in SMOOTHINGS]
+        most = len(x) - 1
+        k = min(DEFAULT_NEIGHBORS, most)
+        graphs = [clean(x, d, k, smoothing=min(wide, most), n_jobs=n_jobs) for wide in SMOOTHINGS]
         problems = [Problem(_core.Points(g.points), g.neighborhoods, d, n_jobs=n_jobs) for g in graphs]
         return cls(tuple(problems))
 
@@ -49,9 +50,3 @@ def combined(seen: list[Evidence]) -> float:
     """Return one score for all graphs: the geometric mean, so that no graph that is wrong decides alone."""
     scores = [max(e.score, LEAST_SCORE) for e in seen]
     return float(np.exp(np.mean(np.log(scores))))
-
-
-def _cleaned(points: _core.Points, smoothing: int, d: int, n_jobs: int | None) -> CleanGraph:
-    moved = smoothed(points, smoothing, d, n_jobs) if smoothing else points
-    k = min(DEFAULT_NEIGHBORS, len(points) - 1)
-    return pruned(moved, search(moved, k, "auto", 1.0, 0, n_jobs), d, n_jobs, smoothing=smoothing)

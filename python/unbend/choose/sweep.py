@@ -22,7 +22,7 @@ from ..core.random import stream
 from ..graph.neighbors import Neighborhoods
 from ..judge.measures import Measure, Value
 from ..judge.quality import quality
-from .dimension import screes
+from ..metrics.faithful import screes
 from .methods import SWEPT
 from .reference import Reference, combined
 
@@ -329,5 +329,4 @@ def described(models: Mapping[str, Any]) -> dict[str, str]:
 
 def _pieces(graph: Neighborhoods) -> tuple[int, float]:
     """Return the number of pieces of a graph, and the share of points outside the largest."""
-    counts = np.bincount(graph.component_labels)
-    return len(counts), float(1 - counts.max() / len(graph))
+    return graph.n_connected_components, graph.share_apart

@@ -282,6 +282,11 @@ class Neighborhoods:
         """Number of connected components of the undirected graph."""
         return int(self.component_labels.max()) + 1
 
+    @property
+    def share_apart(self) -> float:
+        """Share of the points outside the largest connected component."""
+        return 1.0 - float(np.bincount(self.component_labels).max()) / len(self)
+
     def nearest(self, n_neighbors: int) -> Neighborhoods:
         """Return the neighborhoods of the `n_neighbors` nearest: the beginnings of these."""
         k, size = as_count(n_neighbors, "n_neighbors"), self.n_neighbors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics import Faithfulness, Geodesic, Ranks, Shepard, faithful
 from ..metrics.agreement import Agreement, clean_of, worse_agreement
 from ..metrics.distances import measured_geodesic, measured_shepard
+from ..metrics.faithful import screes
 from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
 from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
@@ -144,10 +145,10 @@ class MeasureContext:
                     sheets[name] = sheet, len(pairs_of(self.graph, torn))
         return sheets
 
-    @cached_property
+    @property
     def share_apart(self) -> float:
         """Share of the points outside the largest connected component of the neighborhood graph."""
-        return 1.0 - float(np.bincount(self.graph.component_labels).max()) / len(self.points)
+        return self.graph.share_apart
 
     @cached_property
     def n_dimensions_needed(self) -> int | None:
@@ -156,15 +157,9 @@ class MeasureContext:
         if k is None or "lower_bound" not in self.names:
             return None
         centers = np.arange(0, n, max(1, n // N_SPECTRA), dtype=np.uint32)
-        lists = self.graph.indices.reshape(n, k)[centers]
-        members = np.column_stack([centers[:, None], lists]).astype(np.uint32).ravel()
-        n_values = min(k, self.x.shape[1])
-        flat = _core.spectra_of(self.x, members, k + 1, [k], n_values, self.sampling.threads)
-        spectra = flat.reshape(len(centers), n_values + 1)  # The last column is the remaining variance.
-        totals = spectra.sum(axis=1, keepdims=True)
-        shares = np.divide(spectra, totals, out=np.zeros_like(spectra), where=totals > 0).mean(axis=0)
-        shown = np.cumsum(shares[:-1])
-        return int(np.searchsorted(shown, SHOWN_SHARE)) + 1 if shown[-1] >= SHOWN_SHARE else None
+        least = screes(self.x, self.graph, [k], centers, self.sampling.threads)[0].mean(axis=0)
+        enough = np.flatnonzero(least <= 1 - SHOWN_SHARE)
+        return int(enough[0]) + 1 if len(enough) else None
 
     @property
     def k(self) -> int:
@@ -267,11 +262,16 @@ class MeasureContext:
         """Add the measures of shortest paths on a graph."""
         names, jobs = self._members("geodesic"), self.sampling.n_jobs
         if "disagreement" in names:
-            clean = clean_of(self.points, graph, y.shape[1], jobs)
+            clean = self._clean(graph, y.shape[1])
             part = replace(part, agreement=worse_agreement(self.points, y, graph, clean, jobs))
         if set(names) - {"disagreement"}:
             part = replace(part, geodesic=measured_geodesic(self.points, y, graph, self.sampling))
         return part
+
+    @cached_property
+    def _clean(self) -> Callable[[Neighborhoods, int], Neighborhoods | None]:
+        """Function of a graph and a dimension: the graph without short circuits, found once for all embeddings."""
+        return cache(lambda graph, d: clean_of(self.points, graph, d, self.sampling.n_jobs))
 
     def _members(self, family: str) -> list[str]:
         """Return the measures of a family that are to be taken together."""

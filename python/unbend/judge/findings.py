@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.jsonable import finite
+from ..metrics.agreement import LEAST_COMPONENT
 from ..metrics.overlap import OVERLAPPING
 from .context import SHOWN_SHARE, Measurements
 from .verdict import THICK, Statement
@@ -22,9 +23,6 @@ TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.98, 0.85
 
 MAX_DISAGREEMENT, MAX_STRESS = 0.005, 0.1
 """Disagreement within a hundred points, and geodesic stress, up to which distances can be read."""
-
-MAX_SHARE_APART = 0.05
-"""Share of the points outside the largest connected component up to which components do not matter."""
 
 UNREADABLE_DISTANCES = 0.95
 """Trustworthiness below which distances between regions mean nothing."""
@@ -110,9 +108,9 @@ def _distances(taken: Measurements) -> Finding | None:
         return None
     near, far = numbers["disagreement"] ** 0.5, numbers["geodesic_stress"]
     limits = {"disagreement": MAX_DISAGREEMENT, "geodesic_stress": MAX_STRESS}
-    if taken.share_apart > MAX_SHARE_APART:
+    if taken.share_apart > LEAST_COMPONENT:
         good, claim = False, f"Distances between connected components mean nothing ({_apart(taken)})"
-        limits = {"share_apart": MAX_SHARE_APART}
+        limits = {"share_apart": LEAST_COMPONENT}
     elif numbers["disagreement"] <= MAX_DISAGREEMENT and far <= MAX_STRESS:
         good, claim = True, "Distances can be read, within regions and between them"
     elif numbers["trustworthiness"] < UNREADABLE_DISTANCES:
@@ -128,7 +126,7 @@ def _shape(taken: Measurements, said: Statement) -> Finding | None:
     if not said.sentence:
         return None
     numbers = _numbers(taken, "r_n", "r_c", "lower_bound", "overlap") or {}
-    if taken.share_apart > MAX_SHARE_APART:
+    if taken.share_apart > LEAST_COMPONENT:
         return Finding("shape", f"Of each component by itself: {said.sentence}", None, numbers, {})
     return Finding("shape", said.sentence, said.kind == "faithful" or None, numbers, {})
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import as_points, thread_count
+from ..core.arrays import thread_count
 from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import Array, pair
 from .table import Measure, by_name, scoring
@@ -136,7 +136,7 @@ def disagreement(
     """
     x, y = pair(X, Y, narrower=False)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
-    points = _core.Points(as_points(x))
+    points = _core.Points(x)
     return worse_agreement(points, y, graph, clean_of(points, graph, y.shape[1], n_jobs), n_jobs).disagreement
 
 

@@ -31,6 +31,9 @@ MEASURES = by_name(
     Measure("overlap", "overlap", "procrustes", "lower", 0, 1, "far points side by side"),
 )
 
+MAX_SCREE_DIM = 32
+"""The least R_N over the dimension is found up to this dimension."""
+
 Kind = Literal["R", "R_N", "R_C", "R_PCA"]
 
 Core = Callable[[Any, Array], Mapping[str, Any]]
@@ -351,3 +354,18 @@ def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
     samples = {name: per_point[name] for name in ("r", "r_pca")}
     samples |= {name: per_point[row][kept] for name, row in _RELATIVE.items()}
     return {name: standard_error(values, len(kept) / n) for name, values in samples.items()}
+
+
+def screes(
+    x: Any, graph: Neighborhoods, sizes: list[int], centers: npt.NDArray[np.uint32], n_jobs: int
+) -> Array:
+    """Return the bound of R_N over d for each number of neighbors: (sizes, centers, dimensions)."""
+    largest, n_values = max(sizes), min(x.shape[1], MAX_SCREE_DIM)
+    lists = graph.indices.reshape(len(x), -1)[centers, :largest]
+    members = np.column_stack([centers[:, None], lists]).astype(np.uint32)
+    flat = _core.spectra_of(x, members.ravel(), largest + 1, sizes, n_values, n_jobs)
+    spectra = flat.reshape(len(centers), len(sizes), n_values + 1)
+    total = spectra.sum(axis=2, keepdims=True)
+    beyond = np.cumsum(spectra[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
+    shares = np.divide(beyond, total, out=np.zeros_like(beyond), where=total > 0)
+    return np.asarray(shares.transpose(1, 0, 2))

@@ -149,7 +149,7 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
             f"{len(problem)} points are too few to judge an embedding of a graph with short circuits or noise"
         )
         reasons.append(Reason("points", len(problem), FEW_POINTS, text))
-    apart = 1.0 - float(np.bincount(problem.component_labels).max()) / len(problem)
+    apart = problem.neighborhoods.share_apart
     if apart > LEAST_COMPONENT:
         text = "connected components are set side by side, and their positions relative to each other mean nothing"
         reasons.append(Reason("components", apart, LEAST_COMPONENT, text))
