@@ -32,7 +32,7 @@ def main():
     parser.add_argument("--points-per-cell", type=int, default=62_500)
     parser.add_argument("--noise", type=float, default=0.0)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--large", type=int, help="so many points, by the command")
+    parser.add_argument("--large", type=int, help="number of points to embed by the command")
     parser.add_argument("--max-memory", default="3G")
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--method", default="psa")

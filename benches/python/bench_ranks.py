@@ -68,8 +68,9 @@ def timed(works, repeats):
 
 def alone(x, y, jobs):
     """Trustworthiness and continuity with K neighbors, and nothing else."""
-    tables = _core.rank_tables(x, y, K, None, None, jobs)
-    return [values.mean() for values in tables.values(["trustworthiness", "continuity"], K).values()]
+    names = ["trustworthiness", "continuity"]
+    values = _core.rank_tables(x, y, K, None, None, names, jobs)[-1]
+    return [values[name].mean() for name in names]
 
 
 def peers(options):

@@ -85,7 +85,7 @@ def main():
         print(f"\r{sample + 1} of {options.samples}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     print(
-        f"{options.samples} surfaces, seed {options.seed}, n = 800 to 1600, k = {K}; {redrawn} drawn anew\n"
+        f"{options.samples} surfaces, seed {options.seed}, n = 800 to 1600, k = {K}; {redrawn} drawn again\n"
     )
     for kind in KINDS:
         table([case for case in cases if case.kind == kind], kind)
@@ -107,7 +107,7 @@ def arguments():
 
 
 def cases_of(shape, stream, noise):
-    """What is said of a surface and what happens, clean and noisy; None if a graph is not connected."""
+    """Return the prediction for a surface and what happens, clean and noisy; None if a graph is not connected."""
     ratio, n, share = stream.uniform(1, 8), int(stream.integers(800, 1601)), stream.uniform(0, noise)
     seed = int(stream.integers(2**31))
     cases = []

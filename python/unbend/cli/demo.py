@@ -53,7 +53,7 @@ WAYS: dict[str, Callable[[Roll], Any]] = {
         roll.points, neighborhoods=roll.neighborhoods
     ),
     "PCA": lambda roll: ub.PCA(2).fit_transform(roll.points),
-    # The sides of the true unrolling are scaled to 1, as by algorithms with normalized axes.
+    # The sides of the true unrolling are scaled to 1, as in algorithms with normalized axes.
     "unit square": lambda roll: (
         (roll.coordinates - roll.coordinates.min(axis=0)) / np.ptp(roll.coordinates, axis=0)
     ),

@@ -28,11 +28,11 @@ TORN_WHEN_LAID, TORN_WHEN_FITTED = 2.5, 2.0
 above which the pair is torn: where points were laid down, and where the sheet was fitted."""
 
 MIN_TORN = 8
-"""A cut or a seam has at least so many torn points or pairs; fewer are a gap between points, unless they are far
+"""Least number of torn points or pairs of a cut or a seam; fewer are a gap between points, unless they are far
 apart."""
 
 FAR_TORN = 4.0
-"""A tear of few points counts if they are so many times farther apart than what is torn."""
+"""How many times farther apart than the torn points a tear of few points must be to count."""
 
 MAX_ROUNDS, SETTLED_SHARE, SMALL_GAIN = 20, 0.01, 0.02
 """Rounds end after so many, or when a smaller share of the torn pairs changed and the objective fell by a smaller
@@ -48,7 +48,7 @@ ROUND_CG_STEPS, ROUND_REDUCTION = 30, 1e-2
 """Steps of conjugate gradients in each round, and the reduction of the residual at which they end."""
 
 SEAM_NEIGHBORS = 24
-"""Seams are looked for among so many nearest neighbors; more tell nothing and take long."""
+"""Number of nearest neighbors among which seams are searched; more tell nothing and take long."""
 
 SUSPICIOUS_RATIO, NEGLIGIBLE_ERROR = 2.0, 1e-3
 """R_N above this multiple of its bound, and by more than the second number, is a reason to look at the overlap."""
@@ -173,7 +173,7 @@ class CutPolicy:
     one_sided: bool = False  # Whether the surface is known to have one side only.
 
     def allows(self, n_components: int) -> bool:
-        """Return whether a cut is allowed at all in so many dimensions."""
+        """Return whether a cut is allowed at all in this number of dimensions."""
         return self.wanted is True or (self.wanted == "auto" and n_components <= MAX_DIM_KEPT_APART)
 
     def folded(self, m: Faithfulness) -> bool:

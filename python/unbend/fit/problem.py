@@ -28,7 +28,7 @@ Objective = Literal["R_N", "R"]
 Rows = TypeVar("Rows", bound=npt.NDArray[Any])
 
 MIN_RENUMBERED_POINTS, MAX_RENUMBERED_COLUMNS = 50_000, 16
-"""Data of at least so many points and at most so many columns are renumbered: a copy costs less than it saves."""
+"""Fewest points and most columns of data that are renumbered: a copy costs less than it saves."""
 
 
 class DisconnectedWarning(UserWarning):

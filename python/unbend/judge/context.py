@@ -202,7 +202,7 @@ class MeasureContext:
             m = faithful.measured(self.points, y, self.graph, cut=subject.cut, **options)
         if names := self._members("ranks"):
             nearest = self.graph.core if self.graph.n_neighbors else None
-            ranks = measured_ranks(self.points, y, self.k, nearest, **options)
+            ranks = measured_ranks(self.points, y, self.k, nearest, at_points=names, **options)
             units = ranks.at_points(names)
 
         def on(graph: Neighborhoods, m: Faithfulness | None) -> dict[str, Array]:

@@ -203,7 +203,7 @@ def faithfulness(
     """Measure how faithfully an embedding shows the neighborhoods of the data.
 
     It takes one pass over the data and O(n) memory beyond the neighborhoods. `overlap` is computed from a
-    copy of Y when you first access it, as by :func:`overlap`. All numbers are invariant under rotation,
+    copy of Y when you first access it, like that of :func:`overlap`. All numbers are invariant under rotation,
     reflection and translation of X and of Y; R_C also under scaling of Y.
 
     Parameters

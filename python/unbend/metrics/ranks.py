@@ -93,6 +93,7 @@ class Ranks:
     _spreads: Mapping[str, Array | float] = field(repr=False)
     _nulls: Mapping[str, Array] = field(repr=False)
     _tables: _core.RankTables = field(repr=False)
+    _values: Mapping[str, Array] = field(repr=False)
 
     @property
     def k(self) -> npt.NDArray[np.int64]:
@@ -139,7 +140,10 @@ class Ranks:
         """Return :meth:`per_point` of several measures, found together."""
         for name in names:
             _KNOWN.test(name, "measure")
-        return self._tables.values(list(names), self._place(k) + 1)
+        wanted = self._place(k) + 1
+        if wanted == self._tables.k and all(name in self._values for name in names):
+            return {name: self._values[name] for name in names}
+        return self._tables.values(list(names), wanted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all curves and numbers, without the arrays of points, for JSON: None if not finite."""
@@ -209,28 +213,40 @@ def ranks(
     sampling = Sampling(n_centers, half_width, random_state=random_state, n_jobs=n_jobs)
     x, y = pair(X, Y, narrower=False)
     k, graph = _nearest(len(x), n_neighbors, neighborhoods)
+    known = ["trustworthiness", "continuity", "q_nx"] if n_centers == "auto" else []
     return sampling.measured(
         len(x),
-        lambda centers: measured_ranks(x, y, k, graph, centers=centers, n_jobs=n_jobs),
-        lambda m: m.at_points(["trustworthiness", "continuity", "q_nx"]).values(),
+        lambda centers: measured_ranks(x, y, k, graph, at_points=known, centers=centers, n_jobs=n_jobs),
+        lambda m: m.at_points(known).values(),
     )[1]
 
 
 def measured_ranks(
-    x: Any, y: Any, k: int, graph: Any = None, *, centers: Centers = None, n_jobs: int | None = None
+    x: Any,
+    y: Any,
+    k: int,
+    graph: Any = None,
+    *,
+    at_points: Sequence[str] = (),
+    centers: Centers = None,
+    n_jobs: int | None = None,
 ) -> Ranks:
-    """Measure checked arrays with 1 to `k` neighbors; `graph` holds the exact nearest in `x` if known."""
-    tables = _core.rank_tables(x, y, k, graph, centers, thread_count(n_jobs))
-    curves = tables.curves()
-    auc, auc_spread = curves.pop("auc")
+    """Measure checked arrays with 1 to `k` neighbors; `graph` holds the exact nearest in `x` if known.
+
+    The measures `at_points` are taken at points as well, which saves a call of :meth:`Ranks.at_points`.
+    """
+    threads = thread_count(n_jobs)
+    tables, curves, area, values = _core.rank_tables(x, y, k, graph, centers, list(at_points), threads)
+    auc, auc_spread = area
     return Ranks(
         n_points=len(x),
         auc=auc,
         centers=np.arange(len(x), dtype=np.uint32) if centers is None else centers,
-        **{name: values for name, (values, _, _) in curves.items()},
+        **{name: curve for name, (curve, _, _) in curves.items()},
         _spreads={name: spreads for name, (_, spreads, _) in curves.items()} | {"auc": auc_spread},
         _nulls={name: null for name, (_, _, null) in curves.items()},
         _tables=tables,
+        _values=values,
     )
 
 

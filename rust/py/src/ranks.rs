@@ -1,14 +1,16 @@
 //! `unbend::measure` by ranks for Python.
 
+use std::collections::HashMap;
+
 use ndarray::Array2;
 use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use unbend::measure::{self, RankMeasure, RankParams};
+use unbend::Monitor;
+use unbend::measure::{self, RankCurves, RankMeasure, RankParams};
 
 use crate::data::{Flat, Lists, Matrix, points};
-use crate::export::{Owned, Table, functions};
+use crate::export::{Array, Lend, Owned, Table, functions};
 use crate::run::{run, to_python};
 
 fn table(ranks: Vec<u32>, columns: usize) -> Table<u32> {
@@ -50,36 +52,9 @@ impl RankTables {
         self.tables.k
     }
 
-    /// For each measure (values, spreads over points, values at random) with 1 to k neighbors; the area and spread of
-    /// `auc`.
-    fn curves<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (n, k) = (self.tables.n, self.tables.k);
-        let curves = run(py, self.n_jobs, None, |m| self.tables.curves(m))?;
-        let dict = PyDict::new(py);
-        for measure in RankMeasure::ALL {
-            let null: Vec<f64> = (1..=k).map(|k| measure.null(n, k)).collect();
-            let (values, spreads) = (Owned(curves.values(measure)), Owned(curves.spreads(measure)));
-            dict.set_item(measure.name(), (values, spreads, Owned(null)))?;
-        }
-        dict.set_item("auc", curves.area())?;
-        Ok(dict)
-    }
-
     /// For each name the value of every measured point with `k` neighbors; `auc` has the same for every `k`.
-    fn values<'py>(&self, py: Python<'py>, names: Vec<String>, k: usize) -> PyResult<Bound<'py, PyDict>> {
-        let measures = names.iter().map(|name| measure_named(name)).collect::<PyResult<Vec<_>>>()?;
-        let columns = run(py, self.n_jobs, None, |m| {
-            let values = |measure: &Option<RankMeasure>| match *measure {
-                Some(measure) => self.tables.values(measure, k, m),
-                None => self.tables.areas(m),
-            };
-            measures.iter().map(values).collect::<unbend::Result<Vec<_>>>()
-        })?;
-        let dict = PyDict::new(py);
-        for (name, column) in names.iter().zip(columns) {
-            dict.set_item(name, Owned(column))?;
-        }
-        Ok(dict)
+    fn values(&self, py: Python<'_>, names: Vec<Measured>, k: usize) -> PyResult<Columns> {
+        run(py, self.n_jobs, None, |m| columns(&self.tables, &names, k, m))
     }
 
     /// The k x k corner of the co-ranking matrix.
@@ -88,22 +63,69 @@ impl RankTables {
     }
 }
 
-/// `None` stands for `auc`.
-fn measure_named(name: &str) -> PyResult<Option<RankMeasure>> {
-    match RankMeasure::ALL.into_iter().find(|measure| measure.name() == name) {
-        None if name != "auc" => Err(PyValueError::new_err(format!("no measure is called '{name}'"))),
-        measure => Ok(measure),
+/// A measure by its name; `None` stands for `auc`.
+#[derive(Clone, Copy)]
+pub struct Measured(Option<RankMeasure>);
+
+impl Measured {
+    fn name(self) -> &'static str {
+        self.0.map_or("auc", RankMeasure::name)
     }
 }
 
+impl FromPyObject<'_, '_> for Measured {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let name: String = object.extract()?;
+        match RankMeasure::ALL.into_iter().find(|measure| measure.name() == name) {
+            None if name != "auc" => Err(PyValueError::new_err(format!("no measure is called '{name}'"))),
+            measure => Ok(Measured(measure)),
+        }
+    }
+}
+
+impl Lend for Vec<Measured> {
+    type Lent<'a> = &'a [Measured];
+
+    fn lend(&mut self) -> PyResult<&[Measured]> {
+        Ok(self)
+    }
+}
+
+/// The values of measures at points, by their names.
+type Columns = HashMap<&'static str, Array>;
+
+fn columns(tables: &measure::RankTables, names: &[Measured], k: usize, m: &dyn Monitor) -> unbend::Result<Columns> {
+    let column = |&named: &Measured| {
+        let values = named.0.map_or_else(|| tables.areas(m), |measure| tables.values(measure, k, m))?;
+        Ok((named.name(), Owned(values)))
+    };
+    names.iter().map(column).collect()
+}
+
+/// For each measure (values, spreads over points, values at random) with 1 to k neighbors.
+type Curves = HashMap<&'static str, (Array, Array, Array)>;
+
+fn curves_by_name(curves: &RankCurves, n: usize, k: usize) -> Curves {
+    let entry = |measure: RankMeasure| {
+        let null = (1..=k).map(|k| measure.null(n, k)).collect();
+        (measure.name(), (Owned(curves.values(measure)), Owned(curves.spreads(measure)), Owned(null)))
+    };
+    RankMeasure::ALL.into_iter().map(entry).collect()
+}
+
 functions! {
-    /// Finds the ranks of the `k` nearest on either side. `graph` holds the exact nearest in X if they are known.
+    /// The ranks of the `k` nearest on either side, the curves of all measures, the area and spread of `auc`, and the
+    /// values at points of the measures in `names`. `graph` holds the exact nearest in X if they are known.
     rank_tables(
-        x: Matrix, y: Matrix, k: usize, graph: Option<Lists>, centers: Option<Flat<u32>>
-    ) -> RankTables = |m, n_jobs| {
+        x: Matrix, y: Matrix, k: usize, graph: Option<Lists>, centers: Option<Flat<u32>>, names: Vec<Measured>
+    ) -> (RankTables, Curves, (f64, f64), Columns) = |m, n_jobs| {
         let params = RankParams { n_neighbors: k, centers, neighborhoods: graph.as_ref() };
         let tables = measure::rank_tables(&points("X", x, m)?, &points("Y", y, m)?, params, m)?;
-        Ok(RankTables { tables, n_jobs })
+        let (curves, columns) = (tables.curves(m)?, columns(&tables, names, k, m)?);
+        let by_name = curves_by_name(&curves, tables.n, k);
+        Ok((RankTables { tables, n_jobs }, by_name, curves.area(), columns))
     };
 
     /// The whole co-ranking matrix.

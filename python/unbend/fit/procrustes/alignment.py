@@ -30,7 +30,7 @@ Found = TypeVar("Found", bound="AlignedEmbedding")
 Method = Literal["auto", "tree", "spectral", "projection", "anneal"]
 
 MAX_SPECTRAL_POINTS = 20_000
-"""Up to so many points "auto" tries the connection matrix as well."""
+"""Most points for which "auto" tries the connection matrix as well."""
 
 
 @dataclass(frozen=True, eq=False)
