@@ -21,7 +21,8 @@ PAIR_SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 def read_pairs(path: str | os.PathLike[str], n: int) -> Any:
     r"""Read pairs of points: two indices in each row, from 0.
 
-    Files are read like those of :func:`read_points`, but they may hold no pairs, and `.h5ad` and `.zarr` are refused.
+    Files are read like those of :func:`read_points`, but they may hold no pairs; `.h5ad` and `.zarr` are
+    refused.
 
     Parameters
     ----------

@@ -96,7 +96,12 @@ impl Lend for Vec<Measured> {
 /// The values of measures at points, by their names.
 type Columns = HashMap<&'static str, Array>;
 
-fn columns(tables: &measure::RankTables, names: &[Measured], k: usize, m: &dyn Monitor) -> unbend::Result<Columns> {
+fn columns(
+    tables: &measure::RankTables,
+    names: &[Measured],
+    k: usize,
+    m: &dyn Monitor,
+) -> unbend::Result<Columns> {
     let column = |&named: &Measured| {
         let values = named.0.map_or_else(|| tables.areas(m), |measure| tables.values(measure, k, m))?;
         Ok((named.name(), Owned(values)))
