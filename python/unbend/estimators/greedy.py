@@ -8,7 +8,7 @@ from ..core.memory import Sizes
 from ..core.progress import Callback
 from ..core.random import RandomState
 from ..fit.problem import Objective
-from ..fit.procrustes.greedy import GreedySettings
+from ..fit.procrustes.greedy import GreedySettings, Tangent
 from ..graph.neighbors import DEFAULT_RECALL, SearchMethod
 from .base import estimator
 from .on_graph import ProcrustesEstimator
@@ -44,10 +44,10 @@ class GreedyProcrustes(ProcrustesEstimator):
         n_neighbors: int | None = None,
         *,
         n_init: int = 4,
-        tangent: Literal["neighborhood", "overlap"] = "neighborhood",
+        tangent: Tangent = "neighborhood",
         tangent_neighbors: int | None = None,
         start: int | None = None,
-        refine: Literal["auto", "global", "pointwise"] | None = "auto",
+        refine: Literal["auto", "global", "pointwise", "paper"] | None = "auto",
         objective: Objective = "R_N",
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,
@@ -66,7 +66,7 @@ class GreedyProcrustes(ProcrustesEstimator):
 
     def _check(self) -> None:
         super()._check()
-        if self.tangent == "overlap" and self.tangent_neighbors is not None:
+        if self.tangent != "neighborhood" and self.tangent_neighbors is not None:
             wide = f"tangent_neighbors = {self.tangent_neighbors}"
             raise ValueError(f"{wide} needs tangent = 'neighborhood': overlaps have no tangents of their own")
 

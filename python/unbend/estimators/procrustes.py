@@ -52,7 +52,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
         overlap_penalty: float = 1.0,
         tangent_neighbors: int | None = None,
         solve_tol: float = 1e-8,
-        refine: Literal["auto", "global", "pointwise"] | None = "auto",
+        refine: Literal["auto", "global", "pointwise", "paper"] | None = "auto",
         objective: Objective = "R_N",
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,

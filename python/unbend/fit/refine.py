@@ -22,7 +22,7 @@ from .assembly import solve
 from .problem import Array, Objective, Problem
 from .trust.guard import Guard
 
-Method = Literal["global", "pointwise"]
+Method = Literal["global", "pointwise", "paper"]
 Status = Literal["converged", "guarded", "max_iter", "max_time", "stopped"]
 
 # Steps of conjugate gradients for the first frames, and the factor for each later set: the residual consists
@@ -43,8 +43,9 @@ _TABLE = table(
         """
         method
             "global" fits all points together, by conjugate gradients on eq. 11. "pointwise" is eq. 12-13:
-            each point moves to the mean of where its neighborhoods place it. Its steps are cheaper, but
-            errors over long distances take many.
+            each point moves to the mean of where its neighborhoods place it, with momentum. Its steps are
+            cheaper, but errors over long distances take many. "paper" is the same without momentum, to
+            compare with.
         objective
             The measure to minimize: in "R" each neighborhood counts by its size, in "R_N" all count equally.
         rescale
@@ -64,7 +65,7 @@ _TABLE = table(
             Function of ``(stage, done, total, best)``. If it returns True, the best embedding so far is
             returned.
         """,
-        method=choice("global", "pointwise"),
+        method=choice("global", "pointwise", "paper"),
         objective=choice("R", "R_N"),
         rescale=boolean,
         guard=boolean,
@@ -207,6 +208,11 @@ class Steps:
     tol: float = 1e-3
     max_time: float | None = None
 
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether a step is that of eq. 12-13, point by point."""
+        return self.method != "global"
+
 
 def refined(
     problem: _core.Problem,
@@ -266,7 +272,8 @@ class _Run:
             if value - self.bound < tol * value:
                 return "converged"
             moved = self._moved(right_hand_side, step)
-            ahead = moved + run / (run + 3) * (moved - before)
+            momentum = 0.0 if self.limits.method == "paper" else run / (run + 3)
+            ahead = moved + momentum * (moved - before)
             right_hand_side, reached = self._frames(ahead)
             if run and not value - reached > tol * value:
                 run = 0
@@ -328,7 +335,7 @@ class _Run:
     def _moved(self, right_hand_side: Array, step: int) -> Array:
         """Return the next embedding, from the right-hand side of eq. 11 for the frames of the best one."""
         problem, y = self.problem, self.best
-        if self.limits.method == "pointwise":  # eq. 13
+        if self.limits.is_pointwise:  # eq. 13
             return y + (right_hand_side - problem.apply(y)) / self._weights
         longest = FIRST_CG_STEPS * CG_GROWTH ** min(step, MAX_JACOBI_STEPS)
         jacobi = longest <= MAX_JACOBI_STEPS
@@ -347,7 +354,7 @@ class _Run:
     def _weights(self) -> Array:
         """Weights of the points; 1 for those outside all neighborhoods, which stay where they are."""
         problem = self.problem
-        weights = problem.held() if self.limits.method == "pointwise" else problem.diagonal()
+        weights = problem.held() if self.limits.is_pointwise else problem.diagonal()
         return np.repeat(np.where(weights > 0, weights, 1.0), problem.n_components)
 
     def _frames(self, y: Array) -> tuple[Array, float]:

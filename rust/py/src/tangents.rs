@@ -51,12 +51,14 @@ impl<'t, 'p> Aligner<'t, 'p> {
 enum Source {
     Neighborhood,
     Overlap,
+    /// The same as `Overlap`, each neighborhood at once.
+    Paper,
 }
 
 impl Named for Source {
     const PARAMETER: &'static str = "tangent";
     const NAMES: &'static [(&'static str, Self)] =
-        &[("neighborhood", Self::Neighborhood), ("overlap", Self::Overlap)];
+        &[("neighborhood", Self::Neighborhood), ("overlap", Self::Overlap), ("paper", Self::Paper)];
 }
 
 record! {
@@ -110,11 +112,12 @@ methods! {
         let Task { x, graph, d, monitor, .. } = *aligner.task;
         // Charts are not kept: they are used again only if the embedding is cut.
         let atlas = match tangent {
-            Source::Overlap => Atlas::whole(x, graph, d),
+            Source::Overlap | Source::Paper => Atlas::whole(x, graph, d),
             Source::Neighborhood if aligner.tangents.charts.get().is_some() => aligner.atlas(),
             Source::Neighborhood => Atlas::new(x, graph, aligner.tangents.net.as_ref(), d, monitor),
         }?;
-        let found = embed::greedy(&atlas, &GreedyParams { n_init, start, seed, names }, monitor)?;
+        let params = GreedyParams { n_init, start, seed, names, at_once: tangent == Source::Paper };
+        let found = embed::greedy(&atlas, &params, monitor)?;
         Ok(Greedy {
             embedding: Owned(found.embedding),
             labels: Owned(found.labels),
@@ -145,7 +148,7 @@ methods! {
     /// Frames annealed from `start`, or from random ones.
     anneal(
         start: Option<Flat>, seed: u64; acceptance: Option<f64>, accepted: Option<usize>, tried: Option<usize>,
-        cooling: Option<f64>, anew: Option<f64>, enough: Option<f64>, rounds: Option<usize>
+        cooling: Option<f64>, anew: Option<f64>, enough: Option<f64>, rounds: Option<usize>, alone: Option<bool>
     ) -> Aligned = |aligner| {
         let usual = AnnealParams::default();
         let params = AnnealParams {
@@ -157,6 +160,7 @@ methods! {
             anew: anew.unwrap_or(usual.anew),
             enough: enough.unwrap_or(usual.enough),
             rounds: rounds.unwrap_or(usual.rounds),
+            alone: alone.unwrap_or(usual.alone),
         };
         align::anneal(aligner.connection()?, start, &params, aligner.task.monitor).map(Aligned::from)
     };

@@ -142,7 +142,7 @@ def test_defaults_are_shown():
     text = GREEDY.__doc__
     assert "\nn_components : int, default 2\n    Dimension d " in text
     assert "\nn_neighbors : int, default 12\n    Number " in text
-    assert '\nrefine : {"auto", "global", "pointwise", None}, default "auto"\n    Method ' in text
+    assert '\nrefine : {"auto", "global", "pointwise", "paper", None}, default "auto"\n    Method ' in text
     assert "\nrefine_tol : float, default 0.001\n    Refinement " in text
     assert "\nstart : int, optional\n    Index " in text
     assert "\nembedding_ : ndarray of shape (n, d)\n    Embedding " in text
@@ -155,8 +155,8 @@ def test_scopes_go_before_shared_texts():
     assert "eps : float, optional Scale of the heat kernel" in texts["DiffusionMaps"]
     assert "lambda_p^(2 time)" in texts["DiffusionMaps"].partition("Attributes")[2]
     assert "variance 1, and are uncorrelated" in texts["LTSA"]
-    assert 'not with tangent="overlap"' in texts["GreedyProcrustes"]
-    assert 'not with tangent="overlap"' not in texts["ProcrustesAlignment"]
+    assert 'only with tangent="neighborhood"' in texts["GreedyProcrustes"]
+    assert 'only with tangent="neighborhood"' not in texts["ProcrustesAlignment"]
 
 
 SHELVES = table(
@@ -324,7 +324,7 @@ def test_shared_parameters_of_functions():
             "GreedyProcrustes",
             "refine",
             "local",
-            "refine = 'local' is unknown: use one of 'auto', 'global', 'pointwise', None",
+            "refine = 'local' is unknown: use one of 'auto', 'global', 'pointwise', 'paper', None",
         ),
         ("GreedyProcrustes", "refine_max_iter", -1, "refine_max_iter = -1 is too few"),
         ("GreedyProcrustes", "refine_tol", -0.5, "refine_tol = -0.5 is out of range: it must be at least 0"),

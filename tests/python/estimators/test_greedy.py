@@ -531,8 +531,8 @@ def test_points_alone():
     d=st.integers(1, 4),
     k=st.integers(1, 14),
     kind=st.sampled_from(["cloud", "lattice", "copies", "line"]),
-    tangent=st.sampled_from(["neighborhood", "overlap"]),
-    refine=st.sampled_from(["global", "pointwise", None]),
+    tangent=st.sampled_from(["neighborhood", "overlap", "paper"]),
+    refine=st.sampled_from(["global", "pointwise", "paper", None]),
 )
 def test_anything_gives_something_finite(seed, n, q, d, k, kind, tangent, refine):
     rng = np.random.default_rng(seed)
@@ -569,8 +569,11 @@ def test_anything_gives_something_finite(seed, n, q, d, k, kind, tangent, refine
         ),
         ({"tangent_neighbors": 0}, "tangent_neighbors = 0 is too few"),
         ({"tangent_neighbors": 20, "tangent": "overlap"}, "tangent_neighbors = 20 needs tangent"),
-        ({"tangent": "plane"}, "tangent = 'plane' is unknown: use one of 'neighborhood', 'overlap'"),
-        ({"refine": "local"}, "refine = 'local' is unknown: use one of 'auto', 'global', 'pointwise', None"),
+        ({"tangent": "plane"}, "tangent = 'plane' is unknown: use one of 'neighborhood', 'overlap', 'paper'"),
+        (
+            {"refine": "local"},
+            "refine = 'local' is unknown: use one of 'auto', 'global', 'pointwise', 'paper', None",
+        ),
         ({"objective": "R_C"}, "objective = 'R_C' is unknown"),
         ({"refine_max_iter": -1}, "refine_max_iter = -1 is too few"),
         ({"refine_tol": -0.5}, "refine_tol = -0.5 is out of range"),

@@ -20,7 +20,7 @@ X, TRUTH = ub.datasets.swiss_roll(N, noise=0.05, random_state=0)
 NB = ub.neighborhoods(X, K)
 RNG = np.random.default_rng(0)
 SHAKEN = TRUTH + RNG.normal(scale=0.3, size=TRUTH.shape)
-METHODS, OBJECTIVES = ("global", "pointwise"), ("R_N", "R")
+METHODS, OBJECTIVES = ("global", "pointwise", "paper"), ("R_N", "R")
 
 
 def value(y, objective="R_N", x=X, nb=NB):
@@ -78,7 +78,8 @@ def test_one_step_approaches_the_exact_solution(objective):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_objective_never_rises_and_is_what_it_says(method, objective):
-    found = refine(X, SHAKEN, neighborhoods=NB, method=method, objective=objective, max_iter=25, tol=0)
+    n_steps = 50 if method == "paper" else 25
+    found = refine(X, SHAKEN, neighborhoods=NB, method=method, objective=objective, max_iter=n_steps, tol=0)
     assert all(after <= before for before, after in zip(found.history, found.history[1:], strict=False))
     np.testing.assert_allclose(found.history[0], value(SHAKEN, objective), rtol=1e-9)
     np.testing.assert_allclose(found.history[-1], value(found.embedding, objective), rtol=1e-9)
@@ -93,13 +94,35 @@ def test_noise_in_the_embedding_is_taken_out():
     assert procrustes(TRUTH, found.embedding)[2] < 0.2 * procrustes(TRUTH, SHAKEN)[2]
 
 
-def test_momentum_gets_further_than_steps_begun_anew():
+def textbook_means(x, y, nb):
+    """Eq. 12, then eq. 13: each point moves to the mean of where its neighborhoods place it."""
+    sums, counts = np.zeros(y.shape), np.zeros(len(y))
+    for members in holdings(nb):
+        hx = x[members] - x[members].mean(axis=0)
+        u, _, vt = np.linalg.svd(hx.T @ (y[members] - y[members].mean(axis=0)), full_matrices=False)
+        frame = u @ vt
+        b = (x[members] - y[members] @ frame.T).mean(axis=0)
+        sums[members] += (x[members] - b) @ frame
+        counts[members] += 1
+    return sums / counts[:, None]
+
+
+def test_steps_of_the_paper_are_those_of_the_textbook():
+    x, y = X[:150], SHAKEN[:150]
+    nb = ub.neighborhoods(x, 6)
+    found = refine(x, y, neighborhoods=nb, method="paper", objective="R", guard=False, max_iter=4, tol=0)
+    for _ in range(4):
+        y = textbook_means(x, y, nb)
+    np.testing.assert_allclose(found.embedding, y, atol=1e-10 * np.abs(y).max())
+
+
+def test_momentum_gets_further_than_steps_of_the_paper():
     far = TRUTH * [1.0, 1.2]
-    together = refine(X, far, neighborhoods=NB, method="pointwise", max_iter=20, tol=0)
-    alone = far
-    for _ in range(20):
-        alone = refine(X, alone, neighborhoods=NB, method="pointwise", max_iter=1, tol=0).embedding
-    assert together.history[-1] < 0.9 * value(alone)
+    with_momentum, alone = (
+        refine(X, far, neighborhoods=NB, method=method, max_iter=20, tol=0)
+        for method in ("pointwise", "paper")
+    )
+    assert with_momentum.history[-1] < 0.9 * alone.history[-1]
 
 
 def test_global_gets_further_than_pointwise_in_as_many_steps():

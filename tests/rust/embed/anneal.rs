@@ -41,6 +41,21 @@ fn quick(seed: u64) -> AnnealParams {
     AnnealParams { seed, accepted: 10, tried: 30, cooling: 0.8, rounds: 2, ..Default::default() }
 }
 
+#[test]
+fn annealing_alone_is_only_moves() {
+    let x = roll(300);
+    let connection = connection(&x, &nearest(&x, 10), 2);
+    let moves = AnnealParams { tried: 200, accepted: 40, cooling: 0.9, rounds: 1, ..quick(3) };
+    let alone = annealed(&connection, None, &AnnealParams { alone: true, anew: 1.0, ..moves });
+    let swept = annealed(&connection, None, &AnnealParams { anew: 1.0, ..moves });
+    assert!(off_orthonormal(&alone.rotations, 2) < 1e-12);
+    // Random frames are never exactly aligned, and what the last stage leaves is returned as it is.
+    assert_eq!(f(&connection, &alone.rotations), *alone.trace.last().unwrap());
+    assert!(swept.f < alone.f, "{} {}", swept.f, alone.f);
+    let random = f(&connection, &frames(300, 2, 4));
+    assert!(alone.f < 0.5 * random, "{} of {random}", alone.f);
+}
+
 /// Orthonormalised normal columns for every point.
 fn frames(n: usize, d: usize, seed: u64) -> Vec<f64> {
     let mut rng = rng(seed);

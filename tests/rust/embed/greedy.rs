@@ -132,6 +132,32 @@ fn the_steps_are_those_of_the_paper() {
     }
 }
 
+/// At once, as the paper says, also where an overlap is so thin that the neighborhood would wait otherwise.
+#[test]
+fn no_neighborhood_waits_if_none_shall() {
+    let (mut waited, mut compared) = (0, 0);
+    for (n, q, d, k) in SHEETS {
+        for seed in 0..16 {
+            let x = flat(n, q, d, 100 + seed) + 0.02 * &gaussian(n, q, 200 + seed);
+            let (graph, start) = (nearest(&x, k), seed as usize * 5);
+            let literal = GreedyParams { at_once: true, ..from(start) };
+            let found = embedded(Mode::Whole, &x, &graph, d, &literal);
+            let Trace { waits, forced, other_side, .. } = found.traces[0];
+            assert_eq!((waits, forced), (0, 0));
+            let (expected, fewest) = naive::greedy(&x, &naive::rows(&graph), start, d, false);
+            if fewest <= d || other_side > 0 || found.labels.iter().any(|&label| label > 0) {
+                continue;
+            }
+            let expected = Array2::from_shape_fn((n, d), |at| expected[at]);
+            let off = disparity(&expected, &as_array(&found)).sqrt();
+            assert!(off < 1e-6, "{n} points, {q} to {d}, k = {k}, seed {seed}: {off:e}");
+            compared += 1;
+            waited += usize::from(embedded(Mode::Whole, &x, &graph, d, &from(start)).traces[0].waits > 0);
+        }
+    }
+    assert!(compared >= 30 && waited >= 5, "{compared} compared, {waited} of them would wait");
+}
+
 /// Compares with the naive twin, if the data are of the plain kind.
 fn is_twin(mode: Mode, [n, q, d, k]: [usize; 4], seed: u64) -> bool {
     let x = flat(n, q, d, 100 + seed) + 0.02 * &gaussian(n, q, 200 + seed);
@@ -140,7 +166,7 @@ fn is_twin(mode: Mode, [n, q, d, k]: [usize; 4], seed: u64) -> bool {
     if found.labels.iter().any(|&label| label > 0) || !is_plain(mode, &found.traces[0]) {
         return false;
     }
-    let expected = naive::greedy(&x, &naive::rows(&graph), start, d, mode == Mode::Tangents);
+    let (expected, _) = naive::greedy(&x, &naive::rows(&graph), start, d, mode == Mode::Tangents);
     let expected = Array2::from_shape_fn((n, d), |at| expected[at]);
     let off = disparity(&expected, &as_array(&found)).sqrt();
     assert!(off < 1e-8, "{mode:?}, {n} points, {q} to {d}, k = {k}, seed {seed}: {off:e}");
@@ -221,7 +247,7 @@ fn a_roll_is_unrolled_from_anywhere() {
     for seed in 0..4 {
         let (x, truth) = roll(2000, 0.0, seed);
         let graph = nearest(&x, 12);
-        let params = GreedyParams { n_init: 6, seed, start: Some(seed as usize), names: None };
+        let params = GreedyParams { n_init: 6, seed, start: Some(seed as usize), ..Default::default() };
         let found = embedded(Mode::Tangents, &x, &graph, 2, &params);
         let bound = measured(&x, &truth, &graph).means.lower_bound;
         let mut ratios: Vec<f64> = found.r_n.iter().map(|r_n| r_n / bound).collect();
@@ -369,7 +395,7 @@ proptest! {
         seed in 0u64..1000,
     ) {
         let x = double(kind, n, q, seed);
-        let (graph, params) = (from_rows(&random_rows(n, most, seed)), GreedyParams { n_init, seed, start: None, names: None });
+        let (graph, params) = (from_rows(&random_rows(n, most, seed)), GreedyParams { n_init, seed, at_once: most % 2 == 0, ..Default::default() });
         for mode in MODES {
             let found = embedded(mode, &x, &graph, d, &params);
             prop_assert_eq!(&found.labels, &graph.components());
@@ -413,7 +439,7 @@ fn the_best_start_of_every_component_is_kept() {
     let x = concatenate![Axis(0), left, right + 1000.0];
     let graph = nearest(&x, 10);
     let run = |n_init: usize| {
-        let params = GreedyParams { n_init, seed: 9, start: Some(1000), names: None };
+        let params = GreedyParams { n_init, seed: 9, start: Some(1000), ..Default::default() };
         let found = embedded(Mode::Tangents, &x, &graph, 2, &params);
         let errors = by_component(&x, &found, &graph);
         (found, errors)

@@ -497,14 +497,22 @@ pub fn faithfulness(x: &Array2<f64>, y: &Array2<f64>, graph: &[Vec<u32>], includ
 /// `steadied`: in charts instead of whole neighborhoods; to what the overlap says of the turn is added what the turns
 /// before say of it, and points where the fit has more than twice the variance of an embedded one are left to others;
 /// where that is the neighborhood's own, it waits until more of it is embedded.
-pub fn greedy(x: &Array2<f64>, graph: &[Vec<u32>], start: usize, d: usize, steadied: bool) -> DMatrix<f64> {
+///
+/// Also returns the fewest points that a neighborhood shared with those before it.
+pub fn greedy(
+    x: &Array2<f64>,
+    graph: &[Vec<u32>],
+    start: usize,
+    d: usize,
+    steadied: bool,
+) -> (DMatrix<f64>, usize) {
     let (n, q) = x.dim();
     let offset = |p: usize, i: usize| DVector::from_fn(q, |a, _| x[[p, a]] - x[[i, a]]);
     let basis = |i: usize| svd(&centered(x, &members(graph, i, true))).v.columns(0, d).into_owned();
     let mut y = DMatrix::zeros(n, d);
     // which neighborhood embedded each point, its frame, and when one of the point's neighbors last was embedded
     let (mut placer, mut frames, mut reached) = (vec![None; n], vec![DMatrix::zeros(q, d); n], vec![0; n]);
-    let mut put_off = vec![0; n];
+    let (mut put_off, mut fewest) = (vec![0; n], n);
     let (mut j, mut placed, mut clock) = (start, members(graph, start, true), 0);
     frames[start] = basis(start);
     placed.iter().for_each(|&p| y.set_row(p, &(frames[start].transpose() * offset(p, start)).transpose()));
@@ -516,11 +524,14 @@ pub fn greedy(x: &Array2<f64>, graph: &[Vec<u32>], start: usize, d: usize, stead
         }
         let count = |p: usize| graph[p].iter().filter(|&&r| placer[r as usize].is_some()).count();
         let rest = (0..n).filter(|&p| placer[p].is_none() && count(p) > put_off[p]);
-        let Some(next) = rest.max_by_key(|&p| (count(p), -reached[p], -(p as i64))) else { return y };
+        let Some(next) = rest.max_by_key(|&p| (count(p), -reached[p], -(p as i64))) else {
+            return (y, fewest);
+        };
         j = next;
         let own = if steadied { basis(j) } else { DMatrix::identity(q, q) };
         let (overlap, others): (Vec<_>, Vec<_>) =
             members(graph, j, true).into_iter().partition(|&p| placer[p].is_some());
+        fewest = fewest.min(overlap.len());
         let t = centered(x, &overlap) * &own;
         let images = y.select_rows(&overlap);
         let mean = images.row_mean();

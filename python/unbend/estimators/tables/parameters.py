@@ -42,8 +42,8 @@ PARAMETERS = table(
             More starts take more time; raise the number if R_N differs between seeds.
         tangent
             "neighborhood" estimates the tangent space of each neighborhood from all its points, and rotates
-            the neighborhood within it. "overlap" rotates by the points that are placed already, as in the
-            paper.
+            the neighborhood within it. "overlap" rotates by the points that are placed already. "paper" does
+            so to the letter: a neighborhood is placed at once, even if these points leave its side open.
         tangent_neighbors
             Number of neighbors from which each tangent space is estimated. By default those of the graph,
             or as many more as are needed if noise hides the tangent space from them. Raise it for noisy
@@ -55,14 +55,15 @@ PARAMETERS = table(
             tangent spaces agree best, and then sweeps over all points. "spectral" takes the top
             eigenvectors of the connection matrix; it suits compact curved surfaces, and fails for elongated
             ones. "projection" starts from the principal components of X. "anneal" is the paper's simulated
-            annealing; it is slow. "auto" tries "tree", "projection" and, up to 20,000 points, "spectral",
-            and keeps the best embedding.
+            annealing, followed by sweeps; it is slow. "paper" is annealing alone. "auto" tries "tree",
+            "projection" and, up to 20,000 points, "spectral", and keeps the best embedding.
         annealing
-            Settings of "anneal". "start" is "random" (the default), "tree" or "greedy"; with the latter
-            two, a low "acceptance" preserves the start. "acceptance" (0.5) is the share of worsening moves
+            Settings of "anneal" and "paper". "start" is "random" (the default), "tree" or "greedy"; with the
+            latter two, a low "acceptance" preserves the start. "acceptance" (0.5) is the share of worsening moves
             accepted at first. "accepted" (100) and "tried" (500) are the moves per point after which a
             stage ends. "cooling" (0.97) is the factor on the temperature after each stage. "anew" (0.5) is
-            the share of moves that draw a random frame instead of rotating the current one a little.
+            the share of moves that draw a random frame instead of rotating the current one a little; 1 with
+            "paper".
             Annealing ends when the largest cluster of aligned points has a share of "enough" (0.99) of the
             points, or after "rounds" (5) rounds.
         overlap_penalty
@@ -165,10 +166,10 @@ PARAMETERS = table(
         n_components=count(),
         n_neighbors=optional(count()),
         n_init=count(),
-        tangent=choice("neighborhood", "overlap"),
+        tangent=choice("neighborhood", "overlap", "paper"),
         tangent_neighbors=optional(count()),
         start=optional(count(least=0)),
-        alignment=choice("auto", "tree", "spectral", "projection", "anneal"),
+        alignment=choice("auto", "tree", "spectral", "projection", "anneal", "paper"),
         annealing=optional(
             settings(
                 start=choice("random", "tree", "greedy"),
@@ -183,7 +184,7 @@ PARAMETERS = table(
         ),
         overlap_penalty=non_negative,
         solve_tol=non_negative,
-        refine=choice("auto", "global", "pointwise", None),
+        refine=choice("auto", "global", "pointwise", "paper", None),
         objective=choice("R_N", "R"),
         refine_max_iter=count(least=0),
         refine_tol=number(lambda v: v >= 0, "at least 0"),
@@ -223,7 +224,7 @@ PARAMETERS = table(
     GreedyProcrustes=entries(
         """
         tangent_neighbors
-            Number of neighbors from which each tangent space is estimated; not with tangent="overlap". By
+            Number of neighbors from which each tangent space is estimated; only with tangent="neighborhood". By
             default those of the graph, or as many more as are needed if noise hides the tangent space from
             them. Raise it for noisy data.
         random_state
@@ -242,7 +243,7 @@ PARAMETERS = table(
             Seed or generator for annealing and for the greedy embedding that it may start from; nothing
             else is random. With an int, each fit gives the same embedding.
         """,
-        refine=choice("auto", "global", "pointwise", None),
+        refine=choice("auto", "global", "pointwise", "paper", None),
         random_state=seed,
     ),
     Isomap=entries(

@@ -33,7 +33,7 @@ class ProcrustesSettings:
     """The parameters of the estimators that both algorithms need, and the bytes that a fit with a cut takes."""
 
     tangent_neighbors: int | None = None
-    refine: Literal["auto", "global", "pointwise"] | None = "auto"
+    refine: Literal["auto", "global", "pointwise", "paper"] | None = "auto"
     refine_max_iter: int = Steps.max_iter
     refine_tol: float = Steps.tol
     cut: Literal["auto"] | bool = "auto"

@@ -27,7 +27,7 @@ from . import ProcrustesEmbedding, ProcrustesSettings, Stages
 __all__ = ["AlignedEmbedding", "AlignmentSettings", "Method", "warn_if_not_flat"]
 
 Found = TypeVar("Found", bound="AlignedEmbedding")
-Method = Literal["auto", "tree", "spectral", "projection", "anneal"]
+Method = Literal["auto", "tree", "spectral", "projection", "anneal", "paper"]
 
 MAX_SPECTRAL_POINTS = 20_000
 """Most points for which "auto" tries the connection matrix as well."""
@@ -132,12 +132,10 @@ class _Task:
             return tangents.round(connection_vectors(tangents, tree, self.problem), True, report)
         if method == "projection":
             return tangents.finish(tangents.frames_of(_projected(self.problem)), False)
-        if method == "anneal":
-            options, seed, start = (
-                dict(self.settings.annealing or {}),
-                seed_from(self.settings.random_state),
-                None,
-            )
+        if method in ("anneal", "paper"):
+            options: dict[str, Any] = {"anew": 1.0, "alone": True} if method == "paper" else {}
+            options |= self.settings.annealing or {}
+            seed, start = seed_from(self.settings.random_state), None
             origin = options.pop("start", "random")
             if origin == "tree":
                 start = tree

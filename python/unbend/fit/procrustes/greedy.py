@@ -12,7 +12,9 @@ from ...core.random import seed_from
 from ..problem import Problem
 from . import ProcrustesEmbedding, ProcrustesSettings, Stages
 
-__all__ = ["GreedySettings"]
+__all__ = ["GreedySettings", "Tangent"]
+
+Tangent = Literal["neighborhood", "overlap", "paper"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,15 +22,15 @@ class GreedySettings(ProcrustesSettings):
     """The parameters of greedy Procrustes; see :class:`unbend.GreedyProcrustes`."""
 
     n_init: int = 4
-    tangent: Literal["neighborhood", "overlap"] = "neighborhood"
+    tangent: Tangent = "neighborhood"
     start: int | None = None
 
     def embed(self, problem: Problem, progress: Progress) -> ProcrustesEmbedding:
         """Take greedy steps, refine, and cut if the embedding cannot lie flat."""
-        if self.tangent == "overlap":
-            tangents = problem.core.tangents(None, 0)
-        else:
+        if self.tangent == "neighborhood":
             tangents = self.tangents(problem, progress)
+        else:
+            tangents = problem.core.tangents(None, 0)
         start = None if self.start is None else problem.place(self.start)
         with progress.stage("greedy", self.n_init * len(problem)):
             trace = tangents.greedy(

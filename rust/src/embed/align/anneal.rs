@@ -17,6 +17,7 @@
 //!
 //! Unlike in the paper, whole clusters are rotated as well: by the R that maximizes tr(R' sum A_i'A_j) over the edges
 //! that leave the cluster, so f cannot rise. Annealing alone cannot turn over a cluster that is reflected as a whole.
+//! With `alone`, there are neither sweeps nor rotations of clusters, and the last frames are returned, not the best.
 //!
 //! Cost: O(k d^3) per move, whatever the dimension of the data; at most `tried` n moves per stage.
 
@@ -67,12 +68,15 @@ pub struct AnnealParams {
     pub enough: f64,
     /// How often to anneal, at most.
     pub rounds: usize,
+    /// Anneal as in the paper, without sweeps and rotations of clusters.
+    pub alone: bool,
 }
 
 impl Default for AnnealParams {
     fn default() -> Self {
         let (acceptance, accepted, tried, cooling) = (0.5, 100, 500, 0.97);
-        AnnealParams { seed: 0, acceptance, accepted, tried, cooling, anew: 0.5, enough: 0.99, rounds: 5 }
+        let (anew, enough, rounds) = (0.5, 0.99, 5);
+        AnnealParams { seed: 0, acceptance, accepted, tried, cooling, anew, enough, rounds, alone: false }
     }
 }
 
@@ -93,7 +97,8 @@ impl AnnealParams {
     }
 }
 
-/// Aligns frames, from `start` or from random ones. Returns the best frames found, so f is never above that of `start`.
+/// Aligns frames, from `start` or from random ones. Returns the best frames found, so f is never above that of `start`;
+/// with `alone`, the last ones.
 pub fn anneal(
     connection: &Connection,
     start: Option<&[f64]>,
@@ -102,15 +107,20 @@ pub fn anneal(
 ) -> Result<Aligned> {
     params.check()?;
     let quiet = Silent(monitor);
-    let mut best = Best::of(connection, start, params.seed, &quiet)?;
+    let mut best = Best::of(connection, start, params, &quiet)?;
     let mut trace = vec![best.f];
     let mut sites: Vec<u32> =
         all_points(connection).filter(|&i| !connection.graph().of(i as usize).is_empty()).collect();
     for round in 0..params.rounds {
         let mut run = Run::new(connection, params, round, best.rotations.clone());
         run.cool(&sites, &mut trace, monitor)?;
-        connection.settle(&mut run.rotations, &mut trace, &quiet)?;
-        let improved = best.offer(connection, run.rotations, &quiet)?;
+        let improved = if params.alone {
+            best = Best { f: connection.f(&run.rotations, &quiet)?, rotations: run.rotations };
+            true
+        } else {
+            connection.settle(&mut run.rotations, &mut trace, &quiet)?;
+            best.offer(connection, run.rotations, &quiet)?
+        };
         sites = connection.outside_clusters(&best.rotations, &quiet)?;
         let enough = sites.len() as f64 <= (1.0 - params.enough) * connection.graph().len() as f64;
         if enough || (round > 0 && !improved) {
@@ -133,13 +143,21 @@ struct Best {
 
 impl Best {
     /// Those given, as they are or swept; or random ones.
-    fn of(connection: &Connection, start: Option<&[f64]>, seed: u64, monitor: &dyn Monitor) -> Result<Best> {
+    fn of(
+        connection: &Connection,
+        start: Option<&[f64]>,
+        params: &AnnealParams,
+        monitor: &dyn Monitor,
+    ) -> Result<Best> {
         let Some(start) = start else {
-            let rotations = random_frames(connection, seed, monitor)?;
+            let rotations = random_frames(connection, params.seed, monitor)?;
             return Ok(Best { f: connection.f(&rotations, monitor)?, rotations });
         };
         connection.check_frames(start)?;
         let mut best = Best { f: connection.f(start, monitor)?, rotations: start.to_vec() };
+        if params.alone {
+            return Ok(best);
+        }
         let mut swept = start.to_vec();
         connection.settle(&mut swept, &mut Vec::new(), monitor)?;
         best.offer(connection, swept, monitor)?;

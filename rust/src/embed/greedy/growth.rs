@@ -7,7 +7,7 @@ use branches::prefetch_read_data;
 
 use super::fit::Fit;
 use super::frontier::Frontier;
-use super::{STAGE, Trace};
+use super::{GreedyParams, STAGE, Trace};
 use crate::charts::{Atlas, Coordinates, Gram, Tangents, members};
 use crate::error::Result;
 use crate::linalg::first;
@@ -41,6 +41,8 @@ pub(super) struct Growth<'a, 'b, 'p> {
     /// Number of points that all starts together have embedded, of `total`.
     done: &'a AtomicUsize,
     total: usize,
+    /// Whether no neighborhood waits.
+    at_once: bool,
     y: Vec<f64>,
     /// How many of its neighbors are embedded, for each point that is not; `PLACED` for those that are.
     counts: Vec<u32>,
@@ -69,7 +71,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         reversed: &'a Neighborhoods<'a>,
         monitor: &'a dyn Monitor,
         done: &'a AtomicUsize,
-        n_init: usize,
+        params: &GreedyParams,
     ) -> Self {
         let n = atlas.points().len();
         Growth {
@@ -77,7 +79,8 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             reversed,
             monitor,
             done,
-            total: n * n_init,
+            total: n * params.n_init,
+            at_once: params.at_once,
             y: vec![0.0; n * atlas.n_components()],
             counts: vec![0; n],
             frontier: Frontier::default(),
@@ -184,7 +187,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     fn is_sound(&mut self, j: u32) -> bool {
         let all = members(self.atlas.neighborhoods(), j as usize, true);
         let too_few = || all.filter(|&p| self.is_placed(p)).count() <= self.atlas.n_components();
-        if self.atlas.tangents() != Tangents::Known && too_few() {
+        if !self.at_once && self.atlas.tangents() != Tangents::Known && too_few() {
             return false;
         }
         self.atlas.read(j as usize, &mut self.coordinates);
@@ -199,7 +202,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             Tangents::Known => {
                 self.fit.leverage(&self.coordinates.flat[..self.coordinates.dim]) <= MAX_LEVERAGE
             }
-            Tangents::Charted | Tangents::None => self.fit.is_decided(),
+            Tangents::Charted | Tangents::None => self.at_once || self.fit.is_decided(),
         }
     }
 

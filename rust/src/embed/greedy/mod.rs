@@ -35,11 +35,13 @@ pub struct GreedyParams<'a> {
     /// The original number of each point. Starts and ties are decided by these, because an order in which neighbors are
     /// near each other would favor one side of the surface.
     pub names: Option<&'a [u32]>,
+    /// Embed each neighborhood at once, as in the paper, even if its overlap leaves a reflection undecided.
+    pub at_once: bool,
 }
 
 impl Default for GreedyParams<'_> {
     fn default() -> Self {
-        GreedyParams { n_init: 4, start: None, seed: 0, names: None }
+        GreedyParams { n_init: 4, start: None, seed: 0, names: None, at_once: false }
     }
 }
 
@@ -112,7 +114,7 @@ pub fn greedy(atlas: &Atlas, params: &GreedyParams, monitor: &dyn Monitor) -> Re
     let done = AtomicUsize::new(0);
     let grown: Result<Vec<(Vec<f64>, Trace)>> = starts
         .into_par_iter()
-        .map(|firsts| Growth::new(atlas, &reversed, monitor, &done, params.n_init).grow(&firsts))
+        .map(|firsts| Growth::new(atlas, &reversed, monitor, &done, params).grow(&firsts))
         .collect();
     let (embeddings, traces): (Vec<_>, Vec<_>) = grown?.into_iter().unzip();
     choose(atlas, embeddings, labels, traces, &Silent(monitor))
