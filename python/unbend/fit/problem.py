@@ -24,7 +24,7 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.bool_]
-Objective = Literal["R_N", "R"]
+Objective = Literal["R_N", "R", "R_C"]
 Rows = TypeVar("Rows", bound=npt.NDArray[Any])
 
 MIN_RENUMBERED_POINTS, MAX_RENUMBERED_COLUMNS = 50_000, 16

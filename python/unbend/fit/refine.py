@@ -48,6 +48,9 @@ _TABLE = table(
             compare with.
         objective
             The measure to minimize: in "R" each neighborhood counts by its size, in "R_N" all count equally.
+            "R_C" lets each neighborhood have a scale of its own, for maps that keep angles, not lengths. Many
+            maps have nearly the same R_C. Begin with one whose scales are right, such as that of
+            ``Isomap(conformal=True)``, and take few steps (``max_iter=10``): more lead away from it.
         rescale
             If True, multiply Y by the best single factor first, for tools that normalize their output.
         guard
@@ -66,7 +69,7 @@ _TABLE = table(
             returned.
         """,
         method=choice("global", "pointwise", "paper"),
-        objective=choice("R", "R_N"),
+        objective=choice("R", "R_N", "R_C"),
         rescale=boolean,
         guard=boolean,
         max_iter=count(0),
@@ -92,7 +95,7 @@ class Refinement:
         callback stopped it.
     n_iter : int
         Number of steps.
-    objective : {"R", "R_N"}
+    objective : {"R", "R_N", "R_C"}
         The measure that was minimized.
     refused : str
         The harm that the whole of a step would have done, in words; empty if every step was taken whole.
@@ -233,6 +236,10 @@ def refined(
         return _Run(problem, start.shape, start.ravel(), steps, bound, progress, objective, guard).run()
 
 
+_System = tuple[_core.Problem, Array]
+"""Eq. 11: the problem with its matrix, and the right-hand side."""
+
+
 @dataclass
 class _Run:
     """Steps until one gains too little, with the best embedding available at any moment."""
@@ -264,29 +271,29 @@ class _Run:
     def _steps(self) -> Status:
         """Take steps with Nesterov's momentum (1983), which restarts where it gains too little."""
         tol = self.limits.tol
-        right_hand_side, value = self._frames(self.best)
+        system, value = self._frames(self.best)
         self.history.append(value)
         before, run = self.best, 0
         for step in range(self.limits.max_iter):
             self._ask()
             if value - self.bound < tol * value:
                 return "converged"
-            moved = self._moved(right_hand_side, step)
+            moved = self._moved(system, step)
             momentum = 0.0 if self.limits.method == "paper" else run / (run + 3)
             ahead = moved + momentum * (moved - before)
-            right_hand_side, reached = self._frames(ahead)
+            system, reached = self._frames(ahead)
             if run and not value - reached > tol * value:
                 run = 0
                 plain, without = self._frames(moved)
                 if without < reached:
-                    ahead, right_hand_side, reached = moved, plain, without
+                    ahead, system, reached = moved, plain, without
             if not reached < value:
                 return "converged"
             if self._harms(ahead, value, reached):
                 shorter = self._rescaled(value) or self._shortened(ahead, value)
                 if shorter is None:
                     return "guarded"
-                ahead, right_hand_side, reached = shorter
+                ahead, system, reached = shorter
                 moved, run = ahead, -1  # Momentum begins again.
             self.best, before, run = ahead, moved, run + 1
             self.history.append(reached)
@@ -307,36 +314,37 @@ class _Run:
             self.refused = f"lowering {name} from {value:.3g} to {reached:.3g} would change {objection}"
         return objection is not None
 
-    def _shortened(self, ahead: Array, value: float) -> tuple[Array, Array, float] | None:
+    def _shortened(self, ahead: Array, value: float) -> tuple[Array, _System, float] | None:
         """Return the longest part of a step that does no harm with its frames, if it gains enough."""
         assert self.guard is not None
         for share in STEP_SHARES:
             self._ask()
             y = self.best + share * (ahead - self.best)
             if self.guard.objection(y) is None:
-                right_hand_side, reached = self._frames(y)
+                system, reached = self._frames(y)
                 self.examined = y
-                return (y, right_hand_side, reached) if value - reached > self.limits.tol * value else None
+                return (y, system, reached) if value - reached > self.limits.tol * value else None
         return None
 
-    def _rescaled(self, value: float) -> tuple[Array, Array, float] | None:
+    def _rescaled(self, value: float) -> tuple[Array, _System, float] | None:
         """Return the best embedding in its best unit with its frames, if that lowers the objective.
 
         Another unit does no harm, and the step from there is shorter.
         """
         assert self.guard is not None
         scale = self.guard.problem.faithfulness(self.best.reshape(self.shape)).scale
-        right_hand_side, reached = self._frames(self.best * scale)
+        system, reached = self._frames(self.best * scale)
         if not value - reached > self.limits.tol * value:
             return None
         self.guard, self.examined = replace(self.guard, start=self.guard.start * scale), self.best * scale
-        return self.best * scale, right_hand_side, reached
+        return self.best * scale, system, reached
 
-    def _moved(self, right_hand_side: Array, step: int) -> Array:
-        """Return the next embedding, from the right-hand side of eq. 11 for the frames of the best one."""
-        problem, y = self.problem, self.best
+    def _moved(self, system: _System, step: int) -> Array:
+        """Return the next embedding, from eq. 11 for the frames of the best one."""
+        (problem, right_hand_side), y = system, self.best
+        weights = self._weights(problem)
         if self.limits.is_pointwise:  # eq. 13
-            return y + (right_hand_side - problem.apply(y)) / self._weights
+            return y + (right_hand_side - problem.apply(y)) / weights
         longest = FIRST_CG_STEPS * CG_GROWTH ** min(step, MAX_JACOBI_STEPS)
         jacobi = longest <= MAX_JACOBI_STEPS
         return solve(
@@ -347,19 +355,27 @@ class _Run:
             reduction=1e-3,
             max_iter=int(longest) if jacobi else MULTIGRID_STEPS,
             ask=self._ask,
-            preconditioner=(lambda v: v / self._weights) if jacobi else None,
+            preconditioner=(lambda v: v / weights) if jacobi else self.problem.precondition,
         ).embedding
 
+    def _weights(self, problem: _core.Problem) -> Array:
+        """Return weights of the points; 1 for those outside all neighborhoods, which stay where they are."""
+        return self._own_weights if problem is self.problem else self._weighed(problem)
+
     @cached_property
-    def _weights(self) -> Array:
-        """Weights of the points; 1 for those outside all neighborhoods, which stay where they are."""
-        problem = self.problem
+    def _own_weights(self) -> Array:
+        return self._weighed(self.problem)
+
+    def _weighed(self, problem: _core.Problem) -> Array:
         weights = problem.held() if self.limits.is_pointwise else problem.diagonal()
         return np.repeat(np.where(weights > 0, weights, 1.0), problem.n_components)
 
-    def _frames(self, y: Array) -> tuple[Array, float]:
-        """Return the right-hand side of eq. 11 for the best frames of `y`, and the objective there."""
-        return self.problem.frames(y.reshape(self.shape))
+    def _frames(self, y: Array) -> tuple[_System, float]:
+        """Return eq. 11 for the best frames of `y`, and for the best scales if they count; the objective there."""
+        y = y.reshape(self.shape)
+        problem = self.problem.conformal(y) if self.objective == "R_C" else self.problem
+        right_hand_side, value = problem.frames(y)
+        return (problem, right_hand_side), value
 
     def _ask(self) -> None:
         """Stop if the callback asks for it or the time is up."""

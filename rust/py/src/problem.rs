@@ -21,7 +21,7 @@ const BRIEF: usize = 1 << 18;
 
 impl Named for Objective {
     const PARAMETER: &'static str = "objective";
-    const NAMES: &'static [(&'static str, Self)] = &[("R", Self::R), ("R_N", Self::RN)];
+    const NAMES: &'static [(&'static str, Self)] = &[("R", Self::R), ("R_N", Self::RN), ("R_C", Self::RC)];
 }
 
 /// All about one embedding but the embedding.
@@ -128,6 +128,17 @@ methods! {
             Ok(Tangents::of(slf.clone().unbind(), n_neighbors, net))
         }
 
+        /// The same problem with the scales of eq. 7 for embedding `y`.
+        fn conformal(&self, py: Python<'_>, mut y: Matrix) -> PyResult<Self> {
+            let y = y.lend()?;
+            let refiner = self.run(py, None, |task| {
+                task.refiner()?.conformal(task.x, &points("Y", y, task.monitor)?, task.graph, task.monitor)
+            })?;
+            let other = self.like(self.points.clone_ref(py), self.graph.clone_ref(py));
+            let _ = other.cells.refiner.set(refiner);
+            Ok(other)
+        }
+
         /// (sum of w_i H_i) y.
         fn apply<'py>(&self, py: Python<'py>, y: Flat) -> PyResult<Vector<'py>> {
             let (y, ready) = (&*y, self.cells.refiner.get().is_some());
@@ -227,9 +238,14 @@ impl Problem {
     /// The same problem on other data.
     fn on(&self, py: Python<'_>, points: Py<Points>, graph: Neighborhoods<'static>) -> PyResult<Self> {
         let graph = NewGraph(graph).into_pyobject(py)?.unbind();
+        Ok(self.like(points, graph))
+    }
+
+    /// The same problem with nothing made of it yet.
+    fn like(&self, points: Py<Points>, graph: Py<Graph>) -> Self {
         let Problem { n_components, objective, n_jobs, .. } = *self;
         let (pool, cells) = (self.pool.clone(), Cells::default());
-        Ok(Problem { points, graph, n_components, objective, n_jobs, pool, cells })
+        Problem { points, graph, n_components, objective, n_jobs, pool, cells }
     }
 
     /// Runs `work` on the threads of the problem, watched.

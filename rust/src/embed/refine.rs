@@ -4,6 +4,11 @@
 //! This module has the frames A_i with the right-hand side of eq. 11, and the product with its matrix, sum of w_i H_i.
 //! The caller solves the system: from the present embedding, every step of conjugate gradients lowers R(Y | A), and new
 //! frames lower it again. Cost: O(n k q d) for frames, O(n k d) for the product.
+//!
+//! R_C (eq. 5 and 7) has a scale c_i for each neighborhood as well: |H X_i - c_i H Y_i A_i'|^2 is c_i^2 times
+//! |H X_i / c_i - H Y_i A_i'|^2, so the system is that of charts divided by c_i, with weights multiplied by c_i^2.
+
+use std::sync::Arc;
 
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
@@ -33,22 +38,26 @@ pub enum Objective {
     /// The mean of G / |H X_i|^2, eq. 4.
     #[default]
     RN,
+    /// The mean of the least G / |H X_i|^2 over the scale of Y_i, eq. 5 and 7: see [`Refiner::conformal`].
+    RC,
 }
 
 /// What refinement needs to know of data and graph: computed once.
 #[derive(Debug)]
 pub struct Refiner {
     n_components: usize,
-    /// w_i: 1, or 1 / |H X_i|^2.
+    /// w_i: 1, or 1 / |H X_i|^2; with scales, c_i^2 times that.
     weights: Vec<f64>,
+    /// c_i, if neighborhoods have scales of their own.
+    scales: Option<Vec<f64>>,
     /// For every point the neighborhoods that list it, without its own.
-    reversed: Neighborhoods<'static>,
+    reversed: Arc<Neighborhoods<'static>>,
     /// The place of the point in each of them, in the list of all places: own point, neighbors, next neighborhood.
-    places: Vec<u32>,
+    places: Arc<Vec<u32>>,
     /// For every point the sum of w_i over the neighborhoods that hold it.
     held: Vec<f64>,
     /// Neighborhoods of wide data in as few coordinates as hold them.
-    shapes: Option<Shapes>,
+    shapes: Option<Arc<Shapes>>,
 }
 
 #[derive(Debug)]
@@ -79,20 +88,53 @@ impl Refiner {
         check_components(n_components, x.dim())?;
         check_lengths(x, "X", graph)?;
         let shapes = match x.dim() > graph.largest() + 1 {
-            true => Some(Shapes::of(x, graph, n_components, monitor)?),
+            true => Some(Arc::new(Shapes::of(x, graph, n_components, monitor)?)),
             false => None,
         };
         let (reversed, places) = reversed_places(graph)?;
-        let mut refiner = Refiner { n_components, weights: vec![], reversed, places, held: vec![], shapes };
-        refiner.weights = refiner.weigh(x, graph, objective, monitor)?;
-        refiner.held = (0..x.len())
+        let (reversed, places) = (Arc::new(reversed), Arc::new(places));
+        let (weights, scales, held) = (vec![], None, vec![]);
+        let refiner = Refiner { n_components, weights, scales, reversed, places, held, shapes };
+        let weights = refiner.weigh(x, graph, objective, monitor)?;
+        Ok(refiner.with(weights, None))
+    }
+
+    /// The same with the scales of eq. 7 for embedding `y`. Its objective at `y` is R_C, and that at other embeddings
+    /// at least their R_C. A neighborhood that `y` shows in one place has no scale, and weighs nothing.
+    pub fn conformal(
+        &self,
+        x: &Points,
+        y: &Points,
+        graph: &Neighborhoods,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        self.check_graph(graph)?;
+        check_lengths(x, "X", graph)?;
+        check_lengths(y, "Y", graph)?;
+        self.check_dim("Y", y.dim())?;
+        let d = self.n_components;
+        let state = || (Pair::default(), Workspace::default());
+        let scales = map_points(x.len(), STAGE, monitor, state, |(pair, workspace), i| {
+            self.load(x, graph, i, &mut pair.x);
+            pair.y.load(y, members(graph, i, true), d);
+            workspace.scale(pair, d)
+        })?;
+        let size = |i: usize| self.scales.as_ref().map_or(1.0, |old| old[i]);
+        let plain = |i: usize| self.weights[i] / size(i).powi(2);
+        let weights = scales.iter().enumerate().map(|(i, &c)| plain(i) * c * c).collect();
+        let scales = scales.into_iter().map(|c| if c > 0.0 { c } else { 1.0 }).collect();
+        Ok(self.with(weights, Some(scales)))
+    }
+
+    /// The same with other weights and scales.
+    fn with(&self, weights: Vec<f64>, scales: Option<Vec<f64>>) -> Self {
+        let (reversed, places, shapes) =
+            (Arc::clone(&self.reversed), Arc::clone(&self.places), self.shapes.clone());
+        let held = (0..weights.len())
             .into_par_iter()
-            .map(|p| {
-                let others = refiner.reversed.of(p).iter().map(|&i| refiner.weights[i as usize]);
-                refiner.weights[p] + others.sum::<f64>()
-            })
+            .map(|p| weights[p] + reversed.of(p).iter().map(|&i| weights[i as usize]).sum::<f64>())
             .collect();
-        Ok(refiner)
+        Refiner { n_components: self.n_components, weights, scales, reversed, places, held, shapes }
     }
 
     fn weigh(
@@ -410,6 +452,7 @@ impl NullaryFnOnce for LayOut<'_, '_, '_> {
             let pairs = &mut pairs[..TOGETHER.min(end - start)];
             for (i, pair) in (start..).zip(&mut *pairs) {
                 pair.weight = refiner.weights[i];
+                pair.scale = refiner.scales.as_ref().map_or(1.0, |scales| scales[i]);
                 refiner.load(x, graph, i, &mut pair.x);
                 match d {
                     2 => pair.y.load(y, members(graph, i, true), 2),
@@ -436,6 +479,7 @@ struct Pair {
     x: Local,
     y: Local,
     weight: f64,
+    scale: f64,
 }
 
 /// The frames of some neighborhoods, found together; reused.
@@ -449,7 +493,17 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// w H X A of every neighborhood to `rows`, point after point; returns the sum of w G.
+    /// c of eq. 7, sum(s) / |H Y|^2; 0 where Y is in one place.
+    fn scale(&mut self, Pair { x, y, .. }: &Pair, d: usize) -> f64 {
+        let (q, padded) = (x.dim, x.padded);
+        let product = first(&mut self.products, q * d);
+        across(&x.x, q, &y.x, d, padded, product);
+        let (frame, sum) = (first(&mut self.frames, q * d), first(&mut self.sums, 1));
+        polars(product, q, d, frame, sum, &mut self.scratch);
+        if y.norm2 > 0.0 { sum[0].max(0.0) / y.norm2 } else { 0.0 }
+    }
+
+    /// w H X A / c of every neighborhood to `rows`, point after point; returns the sum of w |H X / c - H Y A'|^2.
     #[inline(always)]
     fn place(&mut self, pairs: &[Pair], q: usize, d: usize, mut rows: &mut [f64]) -> f64 {
         let size = q * d;
@@ -460,14 +514,14 @@ impl Workspace {
         }
         polars(products, q, d, frames, first(&mut self.sums, pairs.len()), &mut self.scratch);
         let mut objective = 0.0;
-        for (Pair { x, y, weight }, frame) in pairs.iter().zip(frames.chunks_exact(size)) {
+        for (Pair { x, y, weight, scale }, frame) in pairs.iter().zip(frames.chunks_exact(size)) {
             let (own, turned) =
                 (rows.split_off_mut(..x.size * d).unwrap_or_default(), first(&mut self.turned, x.padded));
             for (b, axis) in frame.chunks_exact(q).enumerate() {
                 combine(&x.x, q, |a| axis[a], turned);
-                (0..x.size).for_each(|p| own[p * d + b] = weight * turned[p]);
+                (0..x.size).for_each(|p| own[p * d + b] = weight / scale * turned[p]);
             }
-            objective += weight * residual(frame, &x.x, q, &y.x, d, x.padded, 1.0);
+            objective += weight / (scale * scale) * residual(frame, &x.x, q, &y.x, d, x.padded, *scale);
         }
         objective
     }

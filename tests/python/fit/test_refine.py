@@ -94,6 +94,58 @@ def test_noise_in_the_embedding_is_taken_out():
     assert procrustes(TRUTH, found.embedding)[2] < 0.2 * procrustes(TRUTH, SHAKEN)[2]
 
 
+def fishbowl_even_in_the_plane(n, rim=0.7):
+    """Points even in a disk, on the sphere by the inverse of the stereographic projection: a conformal map."""
+    rng = np.random.default_rng(1)
+    radius, angle = np.sqrt((1 + rim) / (1 - rim) * rng.random(n)), 2 * np.pi * rng.random(n)
+    plane = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    squares = (plane**2).sum(axis=1)
+    return np.column_stack([2 * plane, squares - 1]) / (1 + squares)[:, None], plane
+
+
+def test_the_conformal_system_has_the_scales_of_eq_7():
+    x, y = X[:150], SHAKEN[:150]
+    nb = ub.neighborhoods(x, 6)
+    matrix, sides, value = np.zeros((150, 150)), np.zeros(y.shape), []
+    for members in holdings(nb):
+        centre = np.eye(len(members)) - 1 / len(members)
+        hx, hy = centre @ x[members], centre @ y[members]
+        u, s, vt = np.linalg.svd(hx.T @ hy, full_matrices=False)
+        frame, c = u @ vt, s.sum() / (hy**2).sum()
+        weight = c**2 / (hx**2).sum()
+        matrix[np.ix_(members, members)] += weight * centre
+        sides[members] += weight * hx @ frame / c
+        value.append(((hx - c * hy @ frame.T) ** 2).sum() / (hx**2).sum())
+    problem = _core.Problem(_core.Points(x), nb.core, 2, "R_C", 0).conformal(y)
+    found, reached = problem.frames(y)
+    np.testing.assert_allclose(found.reshape(y.shape), sides, atol=1e-10 * np.abs(sides).max())
+    np.testing.assert_allclose(problem.apply(y.ravel()).reshape(y.shape), matrix @ y, atol=1e-10)
+    np.testing.assert_allclose(reached, np.mean(value), rtol=1e-10)
+    np.testing.assert_allclose(reached, ub.faithfulness(x, y, neighborhoods=nb).r_c, rtol=1e-10)
+    again = problem.conformal(y)  # of other scales, the same scales follow
+    np.testing.assert_allclose(again.frames(y)[0], found, rtol=1e-10)
+
+
+def test_a_conformal_map_is_refined_with_scales():
+    x, plane = fishbowl_even_in_the_plane(1500)
+    nb = ub.neighborhoods(x, 10)
+    start = ub.Isomap(conformal=True, neighbors_method="exact").fit(x, neighborhoods=nb).embedding_
+    found = refine(x, start, neighborhoods=nb, objective="R_C", max_iter=10)
+    truth, before, after = (
+        ub.faithfulness(x, y, neighborhoods=nb).r_c for y in (plane, start, found.embedding)
+    )
+    np.testing.assert_allclose(found.history[-1], after, rtol=1e-9)
+    assert after < 1.2 * truth < 0.5 * before
+    assert procrustes(plane, found.embedding)[2] < 0.5 * procrustes(plane, start)[2]
+
+
+def test_points_in_one_place_have_no_scale():
+    x = np.repeat(X[:40], 5, axis=0)
+    nb = ub.neighborhoods(x, 4)
+    found = refine(x, np.zeros((200, 2)), neighborhoods=nb, objective="R_C")
+    assert np.isfinite(found.embedding).all()
+
+
 def textbook_means(x, y, nb):
     """Eq. 12, then eq. 13: each point moves to the mean of where its neighborhoods place it."""
     sums, counts = np.zeros(y.shape), np.zeros(len(y))
@@ -360,7 +412,7 @@ def test_two_refinements_at_once():
         ({"Y": np.zeros((N, 4))}, "Y has 4 columns, more than the 3 of X"),
         ({"Y": np.full((N, 2), np.nan)}, "Y holds NaN at row 0, column 0"),
         ({"method": "both"}, "method = 'both' is unknown"),
-        ({"objective": "R_C"}, "objective = 'R_C' is unknown"),
+        ({"objective": "R_PCA"}, "objective = 'R_PCA' is unknown"),
         ({"tol": -1}, "tol = -1 is out of range"),
         ({"tol": np.nan}, "tol = nan is out of range"),
         ({"max_time": 0}, "max_time = 0 is out of range"),

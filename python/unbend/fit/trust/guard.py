@@ -61,7 +61,8 @@ class Guard:
             reasons.append(f"trustworthiness from {before.trustworthiness:.3f} to {now.trustworthiness:.3f}")
         if now.seen.overlap > before.seen.overlap + MAX_OVERLAP_GAIN:
             reasons.append(f"overlap from {before.seen.overlap:.1%} to {now.seen.overlap:.1%}")
-        if now.seen.disagreement > before.seen.disagreement + MAX_DISAGREEMENT_GAIN:
+        keeps_lengths = self.problem.objective != "R_C"
+        if keeps_lengths and now.seen.disagreement > before.seen.disagreement + MAX_DISAGREEMENT_GAIN:
             shares = (before.seen.disagreement**0.5, now.seen.disagreement**0.5)
             reasons.append(
                 "the error of distances within a hundred points from {:.1%} to {:.1%}".format(*shares)
