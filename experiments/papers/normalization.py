@@ -1,7 +1,7 @@
 """Figures 1, 4, 5, 7, 8 and 9 of Goldberg, Zakai, Kushnir & Ritov (2008), *The price of normalization*.
 
-    python benches/python/paper_normalization.py                 # the tables of docs/experiments.md
-    python benches/python/paper_normalization.py --figures docs/figures
+    python -m experiments.papers.normalization                 # the tables of docs/experiments.md
+    python -m experiments.papers.normalization --figures docs/figures
 
 K = 8 as there. For every data the verdict of ub.price_of_normalization, which runs none of the algorithms,
 stands beside what happens: the share of the variance of the true coordinates that an affine map of the output

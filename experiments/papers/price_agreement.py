@@ -1,6 +1,6 @@
 """How often the verdict of ub.price_of_normalization is what happens: the table of docs/normalization.md.
 
-    python benches/python/price_agreement.py
+    python -m experiments.papers.price_agreement
 
 Random strips, swiss rolls and fishbowls, 1 to 8 times as long as wide, each clean and with noise. The verdict
 is given from the true coordinates, and under noise once more from those that Procrustes alignment finds. Then
