@@ -1,6 +1,6 @@
 """Which measures of an embedding agree with the truth about it, over many data sets and tools.
 
-    python -m experiments.judging.judgement --data FOLDER --real FOLDER --json FILE # compute, then print the tables
+    python -m experiments.judging.judgement --data FOLDER --real FOLDER --json FILE # then print the tables
     python -m experiments.judging.judgement --read FILE # print the tables again
     python -m experiments.judging.judgement --quick # a smoke test
 
