@@ -86,6 +86,7 @@ def signature(kind):
         ub.PCA(),
         ub.RandomProjection(random_state=0),
         ub.RandomProjection(n_components=1, kind="sparse", random_state=0),
+        ub.RandomProjection(n_components=1, kind="hadamard", random_state=0),
     ]
 )
 def test_checks_of_scikit_learn(estimator, check):

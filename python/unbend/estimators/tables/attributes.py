@@ -227,6 +227,10 @@ ATTRIBUTES = table(
             Projected input data.
         components_ : ndarray or csr_array of shape (d, q)
             Matrix of the projection.
+        signs_ : ndarray of shape (q,) or None
+            With kind="hadamard", the signs by which the columns of X are multiplied.
+        rows_ : ndarray of shape (d,) or None
+            With kind="hadamard", the rows of the transform that are taken.
         """
     ),
     ClassicalScaling=entries(

@@ -145,8 +145,12 @@ PARAMETERS = table(
             Number of steps of the random walk. Coordinate p is multiplied by lambda_p^time, where lambda_p
             is its eigenvalue, so a larger number shrinks the later coordinates.
         kind
-            Distribution of the matrix entries. "gaussian" is normal. "sparse" has two thirds of zeros, and
-            one number with either sign (Achlioptas 2003); it needs a third of the memory and time.
+            Kind of random matrix. "gaussian" has normal entries. "sparse" has two thirds of zeros, and one
+            number with either sign (Achlioptas 2003); it needs a third of the memory and time.
+            "kane-nelson" has a share of `eps` of such entries, equally many in each column (Kane & Nelson
+            2014). "hadamard" is a transform of O(q log q) steps per point (Ailon & Chazelle 2006); it is the
+            fastest for many components. The lemma is proved for the first two; `distortion_` is measured for
+            all.
         failure
             Probability that some distance changes by more than `eps`. Lowering it raises the dimension that
             "auto" chooses.
@@ -203,7 +207,7 @@ PARAMETERS = table(
         eps=optional(positive),
         alpha=number(lambda v: 0 <= v <= 1, "from 0 to 1"),
         time=non_negative,
-        kind=choice("gaussian", "sparse"),
+        kind=choice("gaussian", "sparse", "kane-nelson", "hadamard"),
         failure=proportion,
         metric=choice("euclidean", "precomputed"),
         random_state=seed,
