@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         LocallyLinearEmbedding,
         ModifiedLLE,
     )
+    from .estimators.spectral.riemannian import RiemannianLearning
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
     from .fit.spectral.eigenvectors import GapWarning
@@ -78,6 +79,7 @@ __all__ = [
     "Refinement",
     "RefinementInterrupted",
     "Report",
+    "RiemannianLearning",
     "Seam",
     "Selection",
     "Stopped",
@@ -127,6 +129,7 @@ _LATER = {
     "PCA": "estimators.linear.pca",
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
+    "RiemannianLearning": "estimators.spectral.riemannian",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",

@@ -213,6 +213,14 @@ ATTRIBUTES = table(
             degrees of the graph. Connected components are set side by side, the largest first.
         """
     ),
+    RiemannianLearning=entries(
+        """
+        bases_ : ndarray of uint32
+            Index of the base of each connected component.
+        trace_ : dict
+            "bases" lists the base of each connected component.
+        """
+    ),
     PCA=entries(
         """
         embedding_ : ndarray of shape (n, d)
