@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ModifiedLLE,
     )
     from .estimators.spectral.riemannian import RiemannianLearning
+    from .estimators.spectral.unfolding import MaximumVarianceUnfolding
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
     from .fit.spectral.eigenvectors import GapWarning
@@ -66,6 +67,7 @@ __all__ = [
     "LTSA",
     "LaplacianEigenmaps",
     "LocallyLinearEmbedding",
+    "MaximumVarianceUnfolding",
     "ModifiedLLE",
     "Neighborhoods",
     "NotEuclideanWarning",
@@ -123,6 +125,7 @@ _LATER = {
     "LTSA": "estimators.spectral.normalized",
     "LaplacianEigenmaps": "estimators.spectral.normalized",
     "LocallyLinearEmbedding": "estimators.spectral.normalized",
+    "MaximumVarianceUnfolding": "estimators.spectral.unfolding",
     "ModifiedLLE": "estimators.spectral.normalized",
     "NotEuclideanWarning": "estimators.linear.scaling",
     "NotFlatWarning": "fit.procrustes",

@@ -213,6 +213,18 @@ ATTRIBUTES = table(
             degrees of the graph. Connected components are set side by side, the largest first.
         """
     ),
+    MaximumVarianceUnfolding=entries(
+        """
+        eigenvalues_ : ndarray
+            Eigenvalues of the inner products of the largest connected component, in falling order and squared
+            units of the data. Those beyond the first d were left out.
+        landmarks_ : ndarray of uint32
+            Indices of the points from which all others are reproduced, in rising order.
+        trace_ : dict
+            "components" lists, for each connected component, the largest first, the number of "landmarks", of
+            "constraints" that were needed, and of "rounds" in which these were added.
+        """
+    ),
     RiemannianLearning=entries(
         """
         bases_ : ndarray of uint32

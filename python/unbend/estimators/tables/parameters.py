@@ -249,6 +249,17 @@ PARAMETERS = table(
         refine=choice("auto", "global", "pointwise", None),
         random_state=seed,
     ),
+    MaximumVarianceUnfolding=entries(
+        """
+        n_landmarks : int, default 25
+            Number of landmarks, as a random sample of the points of each connected component. The time grows
+            with a high power of it.
+        random_state
+            Seed or generator for the landmarks; nothing else is random.
+        """,
+        n_landmarks=optional(count()),
+        random_state=seed,
+    ),
     Isomap=entries(
         """
         random_state
