@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ModifiedLLE,
     )
     from .estimators.spectral.riemannian import RiemannianLearning
+    from .estimators.spectral.successive import SuccessiveEigenmaps
     from .estimators.spectral.unfolding import MaximumVarianceUnfolding
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
@@ -85,6 +86,7 @@ __all__ = [
     "Seam",
     "Selection",
     "Stopped",
+    "SuccessiveEigenmaps",
     "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
@@ -133,6 +135,7 @@ _LATER = {
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
     "RiemannianLearning": "estimators.spectral.riemannian",
+    "SuccessiveEigenmaps": "estimators.spectral.successive",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",

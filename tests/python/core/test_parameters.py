@@ -30,7 +30,7 @@ FAMILIES = {
         ub.DiffusionMaps,
     ],
     "": [ub.PCA, ub.RandomProjection, ub.ClassicalScaling],
-    "graph": [ub.Isomap, ub.MaximumVarianceUnfolding, ub.RiemannianLearning],
+    "graph": [ub.Isomap, ub.MaximumVarianceUnfolding, ub.RiemannianLearning, ub.SuccessiveEigenmaps],
 }
 ESTIMATORS = [(kind, family) for family, kinds in FAMILIES.items() for kind in kinds]
 LISTS = {"": LINEAR, "graph": ON_GRAPH, "procrustes": PROCRUSTES, "normalized": NORMALIZED}

@@ -32,7 +32,14 @@ NORMALIZED = [
     ub.LaplacianEigenmaps,
     ub.DiffusionMaps,
 ]
-GRAPHS = [ub.GreedyProcrustes, ub.ProcrustesAlignment, ub.Isomap, ub.RiemannianLearning, *NORMALIZED]
+GRAPHS = [
+    ub.GreedyProcrustes,
+    ub.ProcrustesAlignment,
+    ub.Isomap,
+    ub.RiemannianLearning,
+    ub.SuccessiveEigenmaps,
+]
+GRAPHS += NORMALIZED
 LINEAR = [ub.ClassicalScaling, ub.PCA, ub.RandomProjection]
 ESTIMATORS = GRAPHS + LINEAR
 # Its solver is optional.
@@ -89,6 +96,7 @@ def signature(kind):
         ub.ClassicalScaling(n_landmarks=12, random_state=0),
         ub.ClassicalScaling(metric="precomputed"),
         ub.RiemannianLearning(),
+        ub.SuccessiveEigenmaps(),
         *UNFOLDING,
         ub.PCA(),
         ub.RandomProjection(random_state=0),

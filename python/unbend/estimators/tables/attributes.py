@@ -225,6 +225,18 @@ ATTRIBUTES = table(
             "constraints" that were needed, and of "rounds" in which these were added.
         """
     ),
+    SuccessiveEigenmaps=entries(
+        """
+        embedding_ : ndarray of shape (n, d)
+            Embedding of the input data. The columns have mean 0 and variance 1, weighted by the degrees of
+            their graphs. Connected components are set side by side, the largest first.
+        eigenvalues_ : ndarray of shape (d,)
+            First eigenvalue of the graph of each coordinate, for the largest connected component.
+        trace_ : dict
+            "components" lists, for each connected component, the largest first, the "n_neighbors" of the graph
+            of each coordinate, and the number of advection "steps" after each but the last.
+        """
+    ),
     RiemannianLearning=entries(
         """
         bases_ : ndarray of uint32
