@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .estimators.linear.pca import PCA
     from .estimators.linear.projection import DistortionWarning, RandomProjection
     from .estimators.linear.scaling import ClassicalScaling, NotEuclideanWarning
+    from .estimators.linear.split import SplitScaling
     from .estimators.models import load
     from .estimators.on_graph import DisconnectedWarning
     from .estimators.pipeline import WithNeighbors
@@ -85,6 +86,7 @@ __all__ = [
     "RiemannianLearning",
     "Seam",
     "Selection",
+    "SplitScaling",
     "Stopped",
     "SuccessiveEigenmaps",
     "UntrustedWarning",
@@ -135,6 +137,7 @@ _LATER = {
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
     "RiemannianLearning": "estimators.spectral.riemannian",
+    "SplitScaling": "estimators.linear.split",
     "SuccessiveEigenmaps": "estimators.spectral.successive",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",

@@ -95,6 +95,8 @@ def signature(kind):
         ub.ClassicalScaling(),
         ub.ClassicalScaling(n_landmarks=12, random_state=0),
         ub.ClassicalScaling(metric="precomputed"),
+        ub.SplitScaling(group_size=12, random_state=0),
+        ub.SplitScaling(group_size=12, combine="sample", random_state=0),
         ub.RiemannianLearning(),
         ub.SuccessiveEigenmaps(),
         *UNFOLDING,

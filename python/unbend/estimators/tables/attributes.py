@@ -265,6 +265,21 @@ ATTRIBUTES = table(
             With kind="hadamard", the rows of the transform that are taken.
         """
     ),
+    SplitScaling=entries(
+        """
+        embedding_ : ndarray of shape (n, d)
+            Embedding of the fitted points, in units of their distances.
+        landmarks_ : ndarray of uint32
+            Indices of the points of the first group, or of the sample, by which new points are placed.
+        components_ : ndarray of shape (d, n_landmarks)
+            Matrix that maps squared distances to the landmarks to coordinates.
+        means_ : ndarray of shape (n_landmarks,)
+            Mean squared distance from each landmark to the others.
+        mismatch_ : float
+            Root mean square distance between the two places of a point that two groups share, or that is in
+            the sample. 0 if the distances are Euclidean in d dimensions.
+        """
+    ),
     ClassicalScaling=entries(
         """
         embedding_ : ndarray of shape (n, d)

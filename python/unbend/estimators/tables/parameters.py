@@ -307,6 +307,28 @@ PARAMETERS = table(
         eps=proportion,
         random_state=seed,
     ),
+    SplitScaling=entries(
+        """
+        metric
+            "precomputed": `X` holds the distances between all points. There is no other choice; tools of
+            scikit-learn look for it.
+        group_size
+            Number of points that are scaled together. Raise it if the distances are not Euclidean.
+        overlap : int, default 2 * (n_components + 1)
+            Number of points that consecutive groups share, or that are sampled of each group. More make the
+            joins more exact.
+        combine
+            Way to join groups: by the points that consecutive ones share, or by a sample of all groups that is
+            scaled by itself. Errors of a chain add up; those of a sample do not.
+        random_state
+            Seed or generator for the order of the points. With an int, each fit gives the same embedding.
+        """,
+        metric=choice("precomputed"),
+        group_size=count(least=2),
+        overlap=optional(count()),
+        combine=choice("overlap", "sample"),
+        random_state=seed,
+    ),
     ClassicalScaling=entries(
         """
         n_components
