@@ -24,13 +24,10 @@ from unittest import mock
 
 import numpy as np
 import unbend as ub
-from difficult import CASES, LIMITS, ROLL, SHEET, noisy
-from difficult_real import REAL, read_real
-from scipy.spatial import procrustes
+from difficult import CASES, LIMITS, ROLL, SHEET, disparity, noisy
+from difficult_real import REAL, r_squared, read_real
 from sklearn.decomposition import PCA
 from sklearn.manifold import Isomap
-from sklearn.model_selection import KFold, cross_val_predict
-from sklearn.neighbors import KNeighborsRegressor
 from timing import machine, row, use_threads
 from unbend.fit.trust import candidates
 
@@ -74,21 +71,6 @@ class Score:
     @property
     def false_alarm(self):
         return self.disparity < RIGHT and self.distrusted
-
-
-def disparity(truth, embedding, pieces=None):
-    """The mean over connected pieces; outliers do not count."""
-    if pieces is None:
-        return procrustes(truth, embedding)[2]
-    parts = [pieces == piece for piece in range(pieces.max() + 1)]
-    return float(np.mean([procrustes(truth[rows], embedding[rows])[2] for rows in parts]))
-
-
-def r_squared(truth, points):
-    """How well the five nearest points predict the truth, in cross-validation."""
-    folds = KFold(5, shuffle=True, random_state=0)
-    predicted = cross_val_predict(KNeighborsRegressor(5), points, truth, cv=folds)
-    return 1 - ((truth - predicted) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum()
 
 
 def chosen(model):

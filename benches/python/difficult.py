@@ -1,10 +1,19 @@
-"""Difficult data with a known truth, for `bench_hard.py` and `gallery_hard.py`.
+"""Difficult data with a known truth, for `bench_hard.py`, `bench_select.py` and the experiments.
 
 A case is a function (n, rng) -> (X, truth, pieces). The truth is isometric to the surface, unless the case says
 otherwise. `pieces` is None, or the number of the connected piece of each point, which is -1 for an outlier.
 """
 
 import numpy as np
+from scipy.spatial import procrustes
+
+
+def disparity(truth, embedding, pieces=None):
+    """The mean over connected pieces; outliers do not count."""
+    if pieces is None:
+        return procrustes(truth, embedding)[2]
+    parts = [pieces == piece for piece in range(pieces.max() + 1)]
+    return float(np.mean([procrustes(truth[rows], embedding[rows])[2] for rows in parts]))
 
 
 class Curve:

@@ -1,4 +1,4 @@
-"""Surfaces that cannot lie flat, drawn evenly, for `bench_cut.py` and `gallery_cut.py`.
+"""Surfaces that cannot lie flat, drawn evenly, for `bench_cut.py` and `experiments/pictures/gallery_cut.py`.
 
 The flat ones have no curvature of their own: cut open, they lie in the plane without any stretch, and R_N
 can reach its bound. The Klein bottle is that of Tompkins (1941) with one coordinate more, without which it

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .estimators.linear.pca import PCA
     from .estimators.linear.projection import DistortionWarning, RandomProjection
     from .estimators.linear.scaling import ClassicalScaling, NotEuclideanWarning
+    from .estimators.linear.split import SplitScaling
     from .estimators.models import load
     from .estimators.on_graph import DisconnectedWarning
     from .estimators.pipeline import WithNeighbors
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
         LocallyLinearEmbedding,
         ModifiedLLE,
     )
+    from .estimators.spectral.riemannian import RiemannianLearning
+    from .estimators.spectral.successive import SuccessiveEigenmaps
+    from .estimators.spectral.unfolding import MaximumVarianceUnfolding
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
     from .fit.spectral.eigenvectors import GapWarning
@@ -65,6 +69,7 @@ __all__ = [
     "LTSA",
     "LaplacianEigenmaps",
     "LocallyLinearEmbedding",
+    "MaximumVarianceUnfolding",
     "ModifiedLLE",
     "Neighborhoods",
     "NotEuclideanWarning",
@@ -78,9 +83,12 @@ __all__ = [
     "Refinement",
     "RefinementInterrupted",
     "Report",
+    "RiemannianLearning",
     "Seam",
     "Selection",
+    "SplitScaling",
     "Stopped",
+    "SuccessiveEigenmaps",
     "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
@@ -121,12 +129,16 @@ _LATER = {
     "LTSA": "estimators.spectral.normalized",
     "LaplacianEigenmaps": "estimators.spectral.normalized",
     "LocallyLinearEmbedding": "estimators.spectral.normalized",
+    "MaximumVarianceUnfolding": "estimators.spectral.unfolding",
     "ModifiedLLE": "estimators.spectral.normalized",
     "NotEuclideanWarning": "estimators.linear.scaling",
     "NotFlatWarning": "fit.procrustes",
     "PCA": "estimators.linear.pca",
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
+    "RiemannianLearning": "estimators.spectral.riemannian",
+    "SplitScaling": "estimators.linear.split",
+    "SuccessiveEigenmaps": "estimators.spectral.successive",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",

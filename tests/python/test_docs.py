@@ -104,6 +104,25 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(target), link
 
 
+PROGRAM = re.compile(r"python\s+-m\s+(experiments[.\w]+)|((?:benches/python|experiments)/[\w/]+\.py)")
+
+
+def programs():
+    """Yield every program that the documents or the code name, and where."""
+    sources = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "Makefile"]
+    for top in ("python/unbend", "benches/python", "experiments"):
+        sources += sorted((ROOT / top).rglob("*.py"))
+    for source in sources:
+        for module, path in PROGRAM.findall(source.read_text(encoding="utf-8")):
+            yield called(source), path or f"{module.replace('.', '/')}.py"
+
+
+def test_programs_that_are_named_exist():
+    named = list(programs())
+    assert [(source, path) for source, path in named if not (ROOT / path).exists()] == []
+    assert len(named) > 100
+
+
 def test_the_reference_holds_every_public_name():
     modules = {"unbend": ub} | {
         f"unbend.{name}": getattr(ub, name)

@@ -35,6 +35,13 @@ def conformal(Xi, Yi):
     return norm2(X - c * Y @ A.T), c
 
 
+def linear_residual(Xi, Yi):
+    """The share of X_i that no affine map of Y_i explains."""
+    design = np.column_stack([Yi, np.ones(len(Yi))])
+    left = Xi - design @ np.linalg.lstsq(design, Xi, rcond=None)[0]
+    return np.sum(left**2) / norm2(center(Xi))
+
+
 def tangent(Xi, d):
     """The top d principal directions P (q x d), the chart HX_i P, and what the chart misses (Lemma 1)."""
     X = center(Xi)

@@ -1,6 +1,6 @@
 """Statements about an embedding in the order in which people ask, each with its numbers.
 
-The thresholds were chosen on the population of ``benches/python/judgement.py``, which prints how often each
+The thresholds were chosen on the population of ``experiments/judging/judgement.py``, which prints how often each
 statement is right.
 """
 

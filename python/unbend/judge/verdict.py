@@ -5,7 +5,7 @@ scale, R_C and M_L by the scales of single coordinates, and the overlap detects 
 shows. The stretch of tangents separates a lost dimension from a stretched one, and a tear from a fold.
 
 Every threshold below was chosen on embeddings whose state is known by construction, and tested on others, by
-``benches/python/reading.py``. It prints how often the rule is wrong, and where kinds cannot be separated.
+``experiments/judging/reading.py``. It prints how often the rule is wrong, and where kinds cannot be separated.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from .distances import (
 )
 from .faithful import MEASURES as PROCRUSTES
 from .faithful import Faithfulness, faithfulness, lower_bound, procrustes
+from .linear import affine_error, linear_residual
 from .nieqa import MEASURES as NIEQA
 from .nieqa import asim, nieqa_global, nieqa_local, nieqa_truth
 from .overlap import overlap
@@ -40,8 +41,9 @@ FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))
 
 # fmt: off
 __all__ = [
-    "Faithfulness", "Geodesic", "Ranks", "Shepard", "agreement_rate", "asim", "continuity",
+    "Faithfulness", "Geodesic", "Ranks", "Shepard", "affine_error", "agreement_rate", "asim", "continuity",
     "coranking_matrix", "disagreement", "faithfulness", "geodesic", "geodesic_stretch", "lcmc",
-    "lower_bound", "mrre", "nieqa_global", "nieqa_local", "nieqa_truth", "overlap", "procrustes", "q_nx",
-    "r_nx", "rand_index", "ranks", "residual_variance", "shepard", "spearman", "stress", "trustworthiness",
+    "linear_residual", "lower_bound", "mrre", "nieqa_global", "nieqa_local", "nieqa_truth", "overlap",
+    "procrustes", "q_nx", "r_nx", "rand_index", "ranks", "residual_variance", "shepard", "spearman", "stress",
+    "trustworthiness",
 ]

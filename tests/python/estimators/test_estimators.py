@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from importlib.util import find_spec
 
 import joblib
 import numpy as np
@@ -31,9 +32,20 @@ NORMALIZED = [
     ub.LaplacianEigenmaps,
     ub.DiffusionMaps,
 ]
-GRAPHS = [ub.GreedyProcrustes, ub.ProcrustesAlignment, ub.Isomap, *NORMALIZED]
+GRAPHS = [
+    ub.GreedyProcrustes,
+    ub.ProcrustesAlignment,
+    ub.Isomap,
+    ub.RiemannianLearning,
+    ub.SuccessiveEigenmaps,
+]
+GRAPHS += NORMALIZED
 LINEAR = [ub.ClassicalScaling, ub.PCA, ub.RandomProjection]
 ESTIMATORS = GRAPHS + LINEAR
+# Its solver is optional.
+UNFOLDING = [ub.MaximumVarianceUnfolding(n_neighbors=5, n_landmarks=6, random_state=0)] * bool(
+    find_spec("clarabel")
+)
 FREE = np.random.default_rng(0).normal(size=(80, 4))
 
 every_estimator = pytest.mark.parametrize("kind", ESTIMATORS)
@@ -83,9 +95,15 @@ def signature(kind):
         ub.ClassicalScaling(),
         ub.ClassicalScaling(n_landmarks=12, random_state=0),
         ub.ClassicalScaling(metric="precomputed"),
+        ub.SplitScaling(group_size=12, random_state=0),
+        ub.SplitScaling(group_size=12, combine="sample", random_state=0),
+        ub.RiemannianLearning(),
+        ub.SuccessiveEigenmaps(),
+        *UNFOLDING,
         ub.PCA(),
         ub.RandomProjection(random_state=0),
         ub.RandomProjection(n_components=1, kind="sparse", random_state=0),
+        ub.RandomProjection(n_components=1, kind="hadamard", random_state=0),
     ]
 )
 def test_checks_of_scikit_learn(estimator, check):

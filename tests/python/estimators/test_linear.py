@@ -4,12 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.linalg
 import unbend as ub
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import PCA as Peer
 from unbend.estimators.linear import base as linear
 from unbend.plot import circle
 
+KINDS = ["gaussian", "sparse", "kane-nelson", "hadamard"]
 SHAPES = [(400, 6), (6, 400), (50, 50), (51, 50), (2, 3)]
 
 
@@ -133,7 +135,7 @@ def test_names_in_the_circle_do_not_lie_on_each_other():
 # Random projections
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "sparse"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_lemma_holds(kind):
     x = cloud(60, 3000)
     for seed in range(5):
@@ -145,7 +147,7 @@ def test_the_lemma_holds(kind):
         assert projection.distortion_share_ == 0
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "sparse"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_squared_lengths_are_kept_on_average(kind):
     x = cloud(40, 200)
     with warnings.catch_warnings():
@@ -156,6 +158,45 @@ def test_squared_lengths_are_kept_on_average(kind):
         ]
     ratio = (np.mean(runs, axis=0) / pdist(x) ** 2).mean()
     assert ratio == pytest.approx(1, abs=0.01)
+
+
+def projected(x, d, kind, eps=0.1):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ub.DistortionWarning)
+        return ub.RandomProjection(d, kind=kind, eps=eps, random_state=0).fit(x)
+
+
+@pytest.mark.parametrize("eps", [0.05, 0.3, 0.9])
+def test_every_column_of_kane_and_nelson_has_one_entry_in_each_block(eps):
+    x, d = cloud(10, 300), 40
+    matrix = projected(x, d, "kane-nelson", eps).components_.toarray()
+    s = int(np.ceil(eps * d))
+    np.testing.assert_allclose(np.unique(np.abs(matrix)), [0, 1 / np.sqrt(s)])
+    blocks = np.split(matrix != 0, np.arange(1, s) * d // s)
+    for block in blocks:
+        assert (block.sum(axis=0) == 1).all()
+    np.testing.assert_allclose((matrix**2).sum(axis=0), 1)
+
+
+@pytest.mark.parametrize("q", [1, 2, 5, 8, 37, 64])
+def test_the_fast_transform_is_that_of_the_matrix(q, small_blocks):
+    """The matrix of Hadamard as Sylvester makes it, its columns with signs, some of its rows."""
+    x = cloud(30, q)
+    d = max(1, q // 2)
+    projection = projected(x, d, "hadamard")
+    whole = scipy.linalg.hadamard(1 << (q - 1).bit_length())
+    expected = (whole[projection.rows_][:, :q] * projection.signs_) / np.sqrt(d)
+    np.testing.assert_allclose(projection.components_, expected, atol=1e-15)
+    np.testing.assert_allclose(projection.embedding_, x @ expected.T, atol=1e-12)
+    np.testing.assert_array_equal(projection.transform(x[:7]), projection.embedding_[:7])
+    assert len(np.unique(projection.rows_)) == d
+
+
+def test_spikes_are_spread_by_the_fast_transform():
+    """A sample of the columns of X would lose a point with one coordinate; a sample of its transform does not."""
+    x = np.eye(256)[:50]
+    lengths = np.linalg.norm(projected(x, 64, "hadamard").embedding_, axis=1)
+    np.testing.assert_allclose(lengths, 1)
 
 
 def test_data_from_the_same_seed_are_no_trap():
@@ -184,7 +225,7 @@ def test_nothing_to_gain():
     assert w[0].filename == __file__
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "sparse"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore::unbend.DistortionWarning")
 def test_back_from_a_projection(kind, tmp_path):
     x = cloud(50, 40)

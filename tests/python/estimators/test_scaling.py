@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 import unbend as ub
+from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
+from unbend.core.random import stream
 from unbend.fit.spectral import scaling
 
 
@@ -170,3 +173,106 @@ def test_a_stop(way):
     x = cloud()
     with pytest.raises(ub.Stopped, match="in its stage scaling"):
         of_distances(cdist(x, x), callback=lambda stage, done, total, best: True)
+
+
+# Groups
+
+
+COMBINE = pytest.mark.parametrize("combine", ["overlap", "sample"])
+
+
+def split(d=3, **options):
+    return ub.SplitScaling(d, group_size=40, random_state=0, **options)
+
+
+def one_by_one(distances, order, size, shared, d):
+    """Split-and-combine by eigenvectors of each group, and the motions of scipy."""
+    placed = {}
+    starts = [0, *range(size - shared, len(order) - shared, size - shared)]
+    for start in starts:
+        own = order[start : start + size]
+        squares = distances[np.ix_(own, own)] ** 2
+        center = np.eye(len(own)) - 1 / len(own)
+        values, vectors = np.linalg.eigh(-center @ squares @ center / 2)
+        y = vectors[:, ::-1][:, :d] * np.sqrt(np.maximum(values[::-1][:d], 0))
+        known = [i for i, point in enumerate(own) if point in placed]
+        if known:
+            goal = np.array([placed[own[i]] for i in known])
+            rotation = scipy.linalg.orthogonal_procrustes(y[known] - y[known].mean(0), goal - goal.mean(0))[0]
+            y = (y - y[known].mean(0)) @ rotation + goal.mean(0)
+        placed = {**{point: y[i] for i, point in enumerate(own)}, **placed}
+    return np.array([placed[i] for i in range(len(order))])
+
+
+def test_groups_are_joined_as_one_by_one():
+    """The distances are not Euclidean in two dimensions, so that every join has an error."""
+    x = np.random.default_rng(1).normal(size=(150, 4)) * [3, 2, 0.3, 0.2]
+    model = split(2, overlap=8).fit(cdist(x, x))
+    order = stream(0, "groups").permutation(150)
+    expected = one_by_one(cdist(x, x), order, 40, 8, 2)
+    np.testing.assert_allclose(
+        cdist(model.embedding_, model.embedding_), cdist(expected, expected), atol=1e-8
+    )
+    assert 0 < model.mismatch_ < 1
+
+
+@COMBINE
+@pytest.mark.parametrize("n", [5, 39, 41, 200, 203])
+def test_groups_of_euclidean_points_are_joined_exactly(combine, n):
+    x = np.random.default_rng(n).normal(size=(n, 3))
+    model = split(combine=combine).fit(cdist(x, x))
+    np.testing.assert_allclose(cdist(model.embedding_, model.embedding_), cdist(x, x), atol=1e-6)
+    assert model.mismatch_ < 1e-6
+    new = np.random.default_rng(0).normal(size=(7, 3))
+    placed, errors = model.transform(cdist(new, x), return_error=True)
+    np.testing.assert_allclose(cdist(placed, model.embedding_), cdist(new, x), atol=1e-6)
+    assert errors.max() < 1e-6
+
+
+@COMBINE
+def test_fitted_points_are_placed_where_they_are(combine):
+    x = np.random.default_rng(0).normal(size=(120, 5))
+    model = split(2, combine=combine).fit(cdist(x, x))
+    np.testing.assert_array_equal(model.transform(cdist(x, x)), model.embedding_)
+    assert model.mismatch_ > 0.1
+
+
+def test_a_sample_does_not_add_up_errors():
+    """Distances with errors: the ends of a long chain of groups drift apart, those of a sample do not."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1500, 2))
+    noise = rng.normal(scale=0.1, size=(1500, 1500))
+    distances = np.maximum(cdist(x, x) + np.triu(noise, 1) + np.triu(noise, 1).T, 0) * (1 - np.eye(1500))
+    found = {
+        name: split(2, overlap=6, combine=name).fit_transform(distances) for name in ("overlap", "sample")
+    }
+    errors = {name: procrustes(x, y)[2] for name, y in found.items()}
+    assert errors["sample"] < 0.05
+    assert errors["sample"] < errors["overlap"]
+
+
+def test_only_distances_within_groups_count():
+    """Distances between groups that share no point are never used."""
+    x = np.random.default_rng(0).normal(size=(400, 3))
+    distances = cdist(x, x)
+    expected = split().fit_transform(distances)
+    order = stream(0, "groups").permutation(400)
+    first, last = order[:40], order[-30:]
+    distances[np.ix_(first, last)] = distances[np.ix_(last, first)] = 99.0
+    np.testing.assert_array_equal(split().fit_transform(distances), expected)
+
+
+def test_bad_groups():
+    x = cdist(*[np.random.default_rng(0).normal(size=(30, 3))] * 2)
+    with pytest.raises(
+        ValueError, match="overlap = 2 is too few for n_components = 2: at least 3 are needed"
+    ):
+        ub.SplitScaling(overlap=2).fit(x)
+    with pytest.raises(
+        ValueError, match="group_size = 9 is too small for overlap = 6: at least 12 are needed"
+    ):
+        ub.SplitScaling(group_size=9).fit(x)
+    with pytest.raises(ValueError, match=r"distances must be square, got shape \(30, 4\)"):
+        ub.SplitScaling().fit(x[:, :4])
+    with pytest.raises(ValueError, match="inverse_transform needs points, but distances were fitted"):
+        ub.SplitScaling().fit(x).inverse_transform(np.zeros((1, 2)))

@@ -1,6 +1,5 @@
 """The simulation of docs/scale.md: what it prints is what stands there, and it keeps to what must hold."""
 
-import importlib.util
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,17 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments import simulate_scale as scale
+
 ROOT = Path(__file__).parents[3]
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benches" / "python" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-scale = pytest.importorskip("unbend") and load("simulate_scale")
 
 
 def test_the_document_says_what_is_simulated():

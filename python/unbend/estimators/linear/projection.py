@@ -18,19 +18,15 @@ from ...core.random import RandomState, stream
 from ..base import Array, estimator
 from ..tables.attributes import LINEAR
 from .base import LinearEstimator, project, row_distances, slices
+from .maps import Hadamard, Kind, draw_hadamard, draw_map
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["DistortionWarning", "RandomProjection"]
 
-Kind = Literal["gaussian", "sparse"]
-
 MAX_PAIRS = 10_000
 """Distortion is measured on all pairs of points up to this number, and on a random sample of more."""
-
-SPARSITY = 3
-"""In a sparse map, one entry in this number is not 0, on average (Achlioptas 2003)."""
 
 
 class DistortionWarning(UserWarning):
@@ -49,7 +45,7 @@ class DistortionWarning(UserWarning):
     """
 
 
-@estimator((*LINEAR, "components_", "n_components_", "distortion_", "distortion_share_"))
+@estimator((*LINEAR, "components_", "n_components_", "distortion_", "distortion_share_", "signs_", "rows_"))
 class RandomProjection(LinearEstimator):
     """Random projection (Johnson & Lindenstrauss 1984): fewer dimensions, nearly the same distances.
 
@@ -99,9 +95,13 @@ class RandomProjection(LinearEstimator):
         (n, q), rng = x.shape, stream(self.random_state, "projection")
         d, needed = self._dimension(n, q), lemma_dimension(n, self.eps, self.failure)
         unchanged = self.n_components == "auto" and needed >= q
-        components = csr_array(identity(q, format="csr")) if unchanged else draw_map(self.kind, d, q, rng)
+        fast = draw_hadamard(d, q, rng) if self.kind == "hadamard" and not unchanged else None
+        if unchanged:
+            components: Array | csr_array = csr_array(identity(q, format="csr"))
+        else:
+            components = fast.matrix() if fast else draw_map(self.kind, d, q, self.eps, rng)
         with progress.stage("projection", n):
-            embedding = project(x, components)
+            embedding = project(x, components) if fast is None else fast.project(x)
         with progress.stage("distortion"):
             distortion, share = measured_distortion(x, embedding, self.eps, rng)
         if unchanged:
@@ -117,7 +117,12 @@ class RandomProjection(LinearEstimator):
                 f"lemma requires {needed:,}",
                 DistortionWarning,
             )
-        return Projection(d, components, embedding, distortion, share)
+        return Projection(
+            d, components, embedding, distortion, share, *((fast.signs, fast.rows) if fast else (None, None))
+        )
+
+    def _map(self, x: Matrix) -> Array:
+        return super()._map(x) if self.signs_ is None else Hadamard(self.signs_, self.rows_).project(x)
 
     def _map_back(self, y: Array) -> Array:
         gram = self.components_ @ self.components_.T
@@ -138,6 +143,8 @@ class Projection:
     embedding: Array
     distortion: float
     distortion_share: float
+    signs: Array | None = None
+    rows: npt.NDArray[np.int64] | None = None
 
 
 def lemma_dimension(n: int, eps: float, failure: float) -> int:
@@ -149,17 +156,6 @@ def lemma_dimension(n: int, eps: float, failure: float) -> int:
     538
     """
     return math.ceil(16 / eps**2 * (math.log(n) - math.log(failure) / 2))
-
-
-def draw_map(kind: Kind, d: int, q: int, rng: np.random.Generator) -> Array | csr_array:
-    """Return a random matrix that keeps squared lengths on average."""
-    if kind == "gaussian":
-        return np.asarray(rng.normal(scale=1 / math.sqrt(d), size=(d, q)))
-    size = math.sqrt(SPARSITY / d)
-    counts = rng.binomial(q, 1 / SPARSITY, size=d)
-    columns = [np.sort(rng.choice(q, size=count, replace=False)) for count in counts]
-    values = rng.choice([-size, size], size=int(counts.sum()))
-    return csr_array((values, np.concatenate(columns), np.cumsum([0, *counts])), shape=(d, q))
 
 
 def measured_distortion(x: Matrix, y: Array, eps: float, rng: np.random.Generator) -> tuple[float, float]:

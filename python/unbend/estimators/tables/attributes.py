@@ -213,6 +213,38 @@ ATTRIBUTES = table(
             degrees of the graph. Connected components are set side by side, the largest first.
         """
     ),
+    MaximumVarianceUnfolding=entries(
+        """
+        eigenvalues_ : ndarray
+            Eigenvalues of the inner products of the largest connected component, in falling order and squared
+            units of the data. Those beyond the first d were left out.
+        landmarks_ : ndarray of uint32
+            Indices of the points from which all others are reproduced, in rising order.
+        trace_ : dict
+            "components" lists, for each connected component, the largest first, the number of "landmarks", of
+            "constraints" that were needed, and of "rounds" in which these were added.
+        """
+    ),
+    SuccessiveEigenmaps=entries(
+        """
+        embedding_ : ndarray of shape (n, d)
+            Embedding of the input data. The columns have mean 0 and variance 1, weighted by the degrees of
+            their graphs. Connected components are set side by side, the largest first.
+        eigenvalues_ : ndarray of shape (d,)
+            First eigenvalue of the graph of each coordinate, for the largest connected component.
+        trace_ : dict
+            "components" lists, for each connected component, the largest first, the "n_neighbors" of the graph
+            of each coordinate, and the number of advection "steps" after each but the last.
+        """
+    ),
+    RiemannianLearning=entries(
+        """
+        bases_ : ndarray of uint32
+            Index of the base of each connected component.
+        trace_ : dict
+            "bases" lists the base of each connected component.
+        """
+    ),
     PCA=entries(
         """
         embedding_ : ndarray of shape (n, d)
@@ -227,6 +259,25 @@ ATTRIBUTES = table(
             Projected input data.
         components_ : ndarray or csr_array of shape (d, q)
             Matrix of the projection.
+        signs_ : ndarray of shape (q,) or None
+            With kind="hadamard", the signs by which the columns of X are multiplied.
+        rows_ : ndarray of shape (d,) or None
+            With kind="hadamard", the rows of the transform that are taken.
+        """
+    ),
+    SplitScaling=entries(
+        """
+        embedding_ : ndarray of shape (n, d)
+            Embedding of the fitted points, in units of their distances.
+        landmarks_ : ndarray of uint32
+            Indices of the points of the first group, or of the sample, by which new points are placed.
+        components_ : ndarray of shape (d, n_landmarks)
+            Matrix that maps squared distances to the landmarks to coordinates.
+        means_ : ndarray of shape (n_landmarks,)
+            Mean squared distance from each landmark to the others.
+        mismatch_ : float
+            Root mean square distance between the two places of a point that two groups share, or that is in
+            the sample. 0 if the distances are Euclidean in d dimensions.
         """
     ),
     ClassicalScaling=entries(

@@ -146,8 +146,12 @@ PARAMETERS = table(
             Number of steps of the random walk. Coordinate p is multiplied by lambda_p^time, where lambda_p
             is its eigenvalue, so a larger number shrinks the later coordinates.
         kind
-            Distribution of the matrix entries. "gaussian" is normal. "sparse" has two thirds of zeros, and
-            one number with either sign (Achlioptas 2003); it needs a third of the memory and time.
+            Kind of random matrix. "gaussian" has normal entries. "sparse" has two thirds of zeros, and one
+            number with either sign (Achlioptas 2003); it needs a third of the memory and time.
+            "kane-nelson" has a share of `eps` of such entries, equally many in each column (Kane & Nelson
+            2014). "hadamard" is a transform of O(q log q) steps per point (Ailon & Chazelle 2006); it is the
+            fastest for many components. The lemma is proved for the first two; `distortion_` is measured for
+            all.
         failure
             Probability that some distance changes by more than `eps`. Lowering it raises the dimension that
             "auto" chooses.
@@ -204,7 +208,7 @@ PARAMETERS = table(
         eps=optional(positive),
         alpha=number(lambda v: 0 <= v <= 1, "from 0 to 1"),
         time=non_negative,
-        kind=choice("gaussian", "sparse"),
+        kind=choice("gaussian", "sparse", "kane-nelson", "hadamard"),
         failure=proportion,
         metric=choice("euclidean", "precomputed"),
         random_state=seed,
@@ -244,6 +248,17 @@ PARAMETERS = table(
             else is random. With an int, each fit gives the same embedding.
         """,
         refine=choice("auto", "global", "pointwise", "paper", None),
+        random_state=seed,
+    ),
+    MaximumVarianceUnfolding=entries(
+        """
+        n_landmarks : int, default 25
+            Number of landmarks, as a random sample of the points of each connected component. The time grows
+            with a high power of it.
+        random_state
+            Seed or generator for the landmarks; nothing else is random.
+        """,
+        n_landmarks=optional(count()),
         random_state=seed,
     ),
     Isomap=entries(
@@ -291,6 +306,28 @@ PARAMETERS = table(
         """,
         n_components=word_or("auto", count()),
         eps=proportion,
+        random_state=seed,
+    ),
+    SplitScaling=entries(
+        """
+        metric
+            "precomputed": `X` holds the distances between all points. There is no other choice; tools of
+            scikit-learn look for it.
+        group_size
+            Number of points that are scaled together. Raise it if the distances are not Euclidean.
+        overlap : int, default 2 * (n_components + 1)
+            Number of points that consecutive groups share, or that are sampled of each group. More make the
+            joins more exact.
+        combine
+            Way to join groups: by the points that consecutive ones share, or by a sample of all groups that is
+            scaled by itself. Errors of a chain add up; those of a sample do not.
+        random_state
+            Seed or generator for the order of the points. With an int, each fit gives the same embedding.
+        """,
+        metric=choice("precomputed"),
+        group_size=count(least=2),
+        overlap=optional(count()),
+        combine=choice("overlap", "sample"),
         random_state=seed,
     ),
     ClassicalScaling=entries(

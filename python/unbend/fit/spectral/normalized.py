@@ -25,7 +25,10 @@ from ..refine import Steps, refined
 from .eigenvectors import GapWarning, Spectrum, smallest_eigenvectors
 from .rectify import best_map
 
-__all__ = ["CollapsedWarning", "NormalizedEmbedding", "NormalizedSettings", "Rectify", "walk_scales"]
+__all__ = [
+    *("CollapsedWarning", "NormalizedEmbedding", "NormalizedSettings", "Rectify"),
+    *("side_by_side", "walk_scales"),
+]
 
 Rectify = Literal[False, True, "linear"]
 
@@ -65,15 +68,19 @@ class NormalizedEmbedding(Embedding):
         """Return the embedding with its components side by side; eigenvectors are not rotated."""
         if self.maps is not None:
             return super().laid_out(problem)
-        pieces = problem.components
-        if len(pieces) == 1:
-            return self
-        embedding, end = self.embedding.copy(), 0.0
-        for piece in sorted(pieces, key=len, reverse=True):
-            low, high = embedding[piece, 0].min(), embedding[piece, 0].max()
-            embedding[piece, 0] += end - low
-            end += 1.05 * (high - low) + 0.1
-        return replace(self, embedding=embedding)
+        return replace(self, embedding=side_by_side(self.embedding, problem))
+
+
+def side_by_side(embedding: Array, problem: Problem) -> Array:
+    """Return an embedding with its components shifted along the first axis, the largest first."""
+    if len(problem.components) == 1:
+        return embedding
+    shifted, end = embedding.copy(), 0.0
+    for piece in sorted(problem.components, key=len, reverse=True):
+        low, high = shifted[piece, 0].min(), shifted[piece, 0].max()
+        shifted[piece, 0] += end - low
+        end += 1.05 * (high - low) + 0.1
+    return shifted
 
 
 Weights = Callable[[Problem, Any], _core.LocalWeights]

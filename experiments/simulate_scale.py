@@ -1,7 +1,7 @@
 """How long cells would take on clusters that are not at hand: costs measured here, the rest computed.
 
-    python benches/python/simulate_scale.py              # the tables of docs/scale.md
-    python benches/python/simulate_scale.py --measure    # the costs that they start from
+    python -m experiments.simulate_scale              # the tables of docs/scale.md
+    python -m experiments.simulate_scale --measure    # the costs that they start from
 
 A stage is a list of tasks. The driver sends them one after the other; each takes its seconds of computing,
 times a factor that is now and then large, and the seconds that its bytes need: no faster than its worker's

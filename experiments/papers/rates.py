@@ -1,6 +1,6 @@
 """How fast the measures of the true coordinates fall as the sample grows, beside what is proved of them.
 
-    python benches/python/rates.py              # --quick stops at 30,000 points
+    python -m experiments.papers.rates              # --quick stops at 30,000 points
 
 Exponents of the mean radius of a neighborhood, fitted through all sizes, stand beside those of Goldberg
 and Ritov (2009). A theorem gives an upper bound, so a larger exponent is no contradiction. It speaks of the
@@ -12,7 +12,8 @@ import argparse
 
 import numpy as np
 import unbend as ub
-from timing import row
+
+from benches.python.timing import row
 
 K = 12
 MEASURES = {"R": "r", "R_PCA": "r_pca", "R_N": "r_n", "R_C": "r_c"}

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import unbend as ub
-from difficult import CASES
-from difficult_real import REAL, read_real
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, Isomap
+
+from benches.python.difficult import CASES
+from benches.python.difficult_real import REAL, read_real
 
 try:
     with warnings.catch_warnings():

@@ -1,8 +1,8 @@
 """Which measures of an embedding agree with the truth about it, over many data sets and tools.
 
-    python benches/python/judgement.py --data FOLDER --real FOLDER --json FILE    # compute, then print the tables
-    python benches/python/judgement.py --read FILE                                # print the tables of a run again
-    python benches/python/judgement.py --quick                                    # a smoke test
+    python -m experiments.judging.judgement --data FOLDER --real FOLDER --json FILE # then print the tables
+    python -m experiments.judging.judgement --read FILE # print the tables again
+    python -m experiments.judging.judgement --quick # a smoke test
 
 Every embedding of `judgement_population.py` gets all measures of `unbend.quality`, the evidence by which a fit
 judges itself, and the truth. The truth is R^2 of the true coordinates by five nearest neighbors in the embedding,
@@ -29,12 +29,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import unbend as ub
-from bench_hard import disparity, r_squared
-from judgement_population import N_NEIGHBORS, SEED, UMAP, Data, Embedded, Sources, embeddings
 from scipy.spatial.distance import pdist
 from scipy.stats import rankdata, spearmanr
 from sklearn.neighbors import NearestNeighbors
-from timing import machine, row, use_threads
 from unbend import _core
 from unbend.core.jsonable import finite
 from unbend.core.progress import Progress
@@ -43,6 +40,19 @@ from unbend.fit.trust.candidates import evidence_of
 from unbend.fit.trust.evidence import evidence
 from unbend.graph.clean import pruned
 from unbend.metrics import FAMILIES, MEASURES
+
+from benches.python.difficult import disparity
+from benches.python.difficult_real import r_squared
+from benches.python.timing import machine, row, use_threads
+from experiments.judging.judgement_population import (
+    N_NEIGHBORS,
+    SEED,
+    UMAP,
+    Data,
+    Embedded,
+    Sources,
+    embeddings,
+)
 
 N_VOTERS = 10
 """Neighbors that vote for the label of a point."""

@@ -1,10 +1,10 @@
 """The experiments of Goldberg & Ritov (2009), section 5: Tables 1 and 2, and with --figures Figs. 1 to 6.
 
-    python benches/python/paper_local_procrustes.py --quick           # k = 12, no peers: seconds
-    python benches/python/paper_local_procrustes.py                   # two minutes
-    python benches/python/paper_local_procrustes.py --data FOLDER     # also Faces and Twos: five minutes
-    python benches/python/paper_local_procrustes.py --anneal          # also PSA as in the paper: slow
-    python benches/python/paper_local_procrustes.py --markdown table2.md --figures docs/figures
+    python -m experiments.papers.local_procrustes --quick           # k = 12, no peers: seconds
+    python -m experiments.papers.local_procrustes                   # two minutes
+    python -m experiments.papers.local_procrustes --data FOLDER     # also Faces and Twos: five minutes
+    python -m experiments.papers.local_procrustes --anneal          # also PSA as in the paper: slow
+    python -m experiments.papers.local_procrustes --markdown table2.md --figures docs/figures
 
 FOLDER holds frey_faces.npz (X, 1965 x 560) and usps_9298.npz (X, 9298 x 256, and labels). Which 638 of the
 929 twos there are the paper's is not known: the first 638 are taken.
@@ -28,7 +28,8 @@ from pathlib import Path
 import numpy as np
 import unbend as ub
 from scipy.spatial import procrustes
-from timing import machine, use_threads
+
+from benches.python.timing import machine, use_threads
 
 SIZES = (6, 9, 12, 15, 18)
 SHOWN = 12
@@ -121,7 +122,7 @@ def main():
         details(sample, methods, sizes, found[sample.name], report)
     report.save()
     if options.figures:
-        from paper_figures import draw
+        from experiments.papers.local_procrustes_figures import draw
 
         draw(samples, found, options.figures)
 

@@ -1,6 +1,6 @@
 """The pictures of docs/unclean.md: difficult data, the embedding without other candidates, and the default.
 
-python benches/python/gallery_hard.py [NAME ...]        # only some pictures, for example noise
+python -m experiments.pictures.gallery_hard [NAME ...]        # only some pictures, for example noise
 """
 
 import sys
@@ -15,9 +15,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import unbend as ub
-from bench_hard import chosen, disparity
-from difficult import CASES
-from gallery import DPI, narrow
+
+from benches.python.difficult import CASES, disparity
+from experiments.pictures.gallery import DPI, narrow
 
 FOLDER = Path(__file__).parents[2] / "docs/figures"
 SEED = 100
@@ -65,8 +65,9 @@ def turned(y):
 def draw_fit(ax, title, model, truth, pieces, inside):
     ax.scatter(*turned(model.embedding_[inside]).T, s=5, c=truth[inside, 0])
     trust = "trusted" if model.verdict_.trusted else "not trusted"
+    chosen = next((tried.name for tried in model.candidates_ if tried.chosen), "")
     error = disparity(truth, model.embedding_, pieces)
-    ax.set_title(f"{title}: {chosen(model)}\ndisparity {error:.2g}, {trust}", fontsize=FONT_SIZE)
+    ax.set_title(f"{title}: {chosen}\ndisparity {error:.2g}, {trust}", fontsize=FONT_SIZE)
 
 
 def draw(picture):

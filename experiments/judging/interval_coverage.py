@@ -1,6 +1,6 @@
 """Do 95 % intervals hold the exact value 95 times in 100?
 
-    python benches/python/interval_coverage.py              # --quick: few draws, seconds
+    python -m experiments.judging.interval_coverage              # --quick: few draws, seconds
 
 Embeddings of a noisy roll are measured exactly, then again and again from a sample of their points, sources
 and pairs, and from as many points as ``n_centers="auto"`` takes. Printed is the share of draws whose interval
@@ -12,8 +12,9 @@ import argparse
 
 import numpy as np
 import unbend as ub
-from timing import machine, row, use_threads
 from unbend.judge.measures import MEASURES
+
+from benches.python.timing import machine, row, use_threads
 
 K = 12
 LOW, HIGH = 0.93, 0.97

@@ -1,7 +1,7 @@
 """Six surfaces that cannot lie flat, cut open: a picture of each, the two sides of every seam in one colour.
 
-python benches/python/gallery_cut.py gallery.png        # needs matplotlib
-python benches/python/gallery_cut.py gallery.png --bunny FILE   # a scan in the place of the sphere
+python -m experiments.pictures.gallery_cut gallery.png        # needs matplotlib
+python -m experiments.pictures.gallery_cut gallery.png --bunny FILE   # a scan in the place of the sphere
 """
 
 import argparse
@@ -9,8 +9,9 @@ import warnings
 
 import matplotlib
 import numpy as np
-import surfaces
 import unbend as ub
+
+from benches.python import surfaces
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Figures 1 to 4, 6 and 8 of Zhang, Ren & Zhang (NIEQA), drawn from the runs of paper_nieqa.py.
+"""Figures 1 to 4, 6 and 8 of Zhang, Ren & Zhang (NIEQA), drawn from the runs of nieqa.py.
 
 Embeddings are those of the first draw, curves are medians and the middle half of all draws. Figs. 5 and 7,
 the faces, are not drawn. A figure takes about a second and is kept as a PNG of 128 colours.
@@ -6,8 +6,9 @@ the faces, are not drawn. A figure takes about a second and is kept as a PNG of 
 
 import numpy as np
 from matplotlib.figure import Figure
-from paper_figures import save
-from paper_nieqa import FACES, SIZES, normalised
+
+from experiments.papers.local_procrustes_figures import save
+from experiments.papers.nieqa import FACES, SIZES, normalised
 
 FIGURES = {"Swissroll": 2, "Swisshole": 3, "Gaussian": 4}
 VIEWS = {"Swissroll": (12, -72), "Swisshole": (12, -72), "Gaussian": (30, -60)}

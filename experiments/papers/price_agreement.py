@@ -1,6 +1,6 @@
 """How often the verdict of ub.price_of_normalization is what happens: the table of docs/normalization.md.
 
-    python benches/python/price_agreement.py
+    python -m experiments.papers.price_agreement
 
 Random strips, swiss rolls and fishbowls, 1 to 8 times as long as wide, each clean and with noise. The verdict
 is given from the true coordinates, and under noise once more from those that Procrustes alignment finds. Then
@@ -116,7 +116,10 @@ def cases_of(shape, stream, noise):
         graph = ub.neighborhoods(x, K)
         if graph.n_connected_components > 1:
             return None
-        errors = {name: affine_error(truth, one(n_neighbors=K).fit(x)) for name, one in ALGORITHMS.items()}
+        errors = {
+            name: ub.metrics.affine_error(truth, one(n_neighbors=K).fit(x).embedding_)
+            for name, one in ALGORITHMS.items()
+        }
         given = ub.price_of_normalization(x, truth, neighborhoods=graph)
         cases += judge(given, errors, (shape, kind, ratio, n))
     found = ub.price_of_normalization(x, neighborhoods=graph)
@@ -141,12 +144,6 @@ def judge(price, errors, about):
         margin = verdict.costs[-1] / verdict.costs[1] - 1 if verdict.costs[1] > 0 else math.inf
         said = (verdict.outcome, verdict.phi_y > verdict.phi_z, verdict.by_theorem, margin)
         yield Case(name, *about, *said, errors[name])
-
-
-def affine_error(truth, model):
-    """What no affine map of the output explains of the truth, a share of variance, where it is largest."""
-    u, y = (np.linalg.qr(points - points.mean(axis=0))[0] for points in (truth, model.embedding_))
-    return 1 - np.linalg.svd(u.T @ y, compute_uv=False)[-1] ** 2
 
 
 # Tables --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Figures 1 to 6 of Goldberg & Ritov (2009), section 5, drawn from the runs of paper_local_procrustes.py.
+"""Figures 1 to 6 of Goldberg & Ritov (2009), section 5, drawn from the runs of local_procrustes.py.
 
 Six panels each: the data, then the embeddings in the order of the paper, with k = 12 but in Fig. 5. PSA is
 the one of alignment="auto". A figure takes about a second and is kept as a PNG of 128 colours, below 250 kB.

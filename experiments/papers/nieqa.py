@@ -1,9 +1,9 @@
 """The experiments of Zhang, Ren & Zhang (NIEQA), section III-A (Fig. 1) and section V (Figs. 2 to 8).
 
-    python benches/python/paper_nieqa.py --quick           # 3 draws: a minute
-    python benches/python/paper_nieqa.py                   # 20 draws: some minutes
-    python benches/python/paper_nieqa.py --data FOLDER     # also faces, 5 draws: as long again
-    python benches/python/paper_nieqa.py --markdown nieqa.md --figures FOLDER
+    python -m experiments.papers.nieqa --quick           # 3 draws: a minute
+    python -m experiments.papers.nieqa                   # 20 draws: some minutes
+    python -m experiments.papers.nieqa --data FOLDER     # also faces, 5 draws: as long again
+    python -m experiments.papers.nieqa --markdown nieqa.md --figures FOLDER
 
 The FOLDER of --data holds frey_faces.npz (X, 1965 x 560), the faces that the paper calls l1eface.
 
@@ -30,10 +30,11 @@ from pathlib import Path
 
 import numpy as np
 import unbend as ub
-from paper_local_procrustes import Report
-from paper_nieqa_claims import CLAIMS, GOOD, likeness
 from scipy.stats import spearmanr
-from timing import machine, use_threads
+
+from benches.python.timing import machine, use_threads
+from experiments.papers.local_procrustes import Report
+from experiments.papers.nieqa_claims import CLAIMS, GOOD, likeness
 
 N, K = 1000, 10
 FACES, FACE_K = 1493, 15
@@ -65,7 +66,7 @@ def main():
         chosen["Faces"] = select(faces, "Faces", few, report)
     report.save()
     if options.figures:
-        from paper_nieqa_figures import draw_all
+        from experiments.papers.nieqa_figures import draw_all
 
         draw_all(outcomes, chosen, options.figures)
 

@@ -1,7 +1,7 @@
 """Figures 1, 4, 5, 7, 8 and 9 of Goldberg, Zakai, Kushnir & Ritov (2008), *The price of normalization*.
 
-    python benches/python/paper_normalization.py                 # the tables of docs/experiments.md
-    python benches/python/paper_normalization.py --figures docs/figures
+    python -m experiments.papers.normalization                 # the tables of docs/experiments.md
+    python -m experiments.papers.normalization --figures docs/figures
 
 K = 8 as there. For every data the verdict of ub.price_of_normalization, which runs none of the algorithms,
 stands beside what happens: the share of the variance of the true coordinates that an affine map of the output
@@ -126,16 +126,10 @@ def run(sample):
     judged = time.perf_counter() - start
     for name, algorithm in (JUDGED | OTHERS).items():
         outcome.embeddings[name] = algorithm(n_neighbors=K).fit(sample.x).embedding_
-        outcome.errors[name] = affine_error(sample.truth, outcome.embeddings[name])
+        outcome.errors[name] = ub.metrics.affine_error(sample.truth, outcome.embeddings[name])
     ran = time.perf_counter() - start - judged
     print(f"{sample.name}: judged in {judged:.2f} s, all of them run in {ran:.2f} s")
     return outcome
-
-
-def affine_error(truth, output):
-    """What no affine map of the output explains of the truth, a share of variance, where it is largest."""
-    u, y = (np.linalg.qr(points - points.mean(axis=0))[0] for points in (truth, output))
-    return max(0.0, 1 - np.linalg.svd(u.T @ y, compute_uv=False)[-1] ** 2)
 
 
 def table(figure, samples, outcomes):

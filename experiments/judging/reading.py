@@ -1,8 +1,8 @@
 """What numbers say of embeddings whose state is known: the experiment behind unbend.reading.
 
-    python benches/python/reading.py --quick         # 2 samples of each surface: a minute
-    python benches/python/reading.py                 # 8 samples: some minutes
-    python benches/python/reading.py --algorithms    # also what algorithms make of surfaces
+    python -m experiments.judging.reading --quick         # 2 samples of each surface: a minute
+    python -m experiments.judging.reading                 # 8 samples: some minutes
+    python -m experiments.judging.reading --algorithms    # also what algorithms make of surfaces
 
 The states are made in reading_population.py from true coordinates. Thresholds were chosen on the surfaces of
 `LEARNT`; those of `HELD_OUT`, with other seeds, judge them. For every threshold the program prints where the
@@ -22,9 +22,10 @@ import warnings
 
 import numpy as np
 import unbend as ub
-from reading_population import HELD_OUT, KINDS, LEARNT, embeddings, sample
-from timing import machine, row, use_threads
 from unbend.judge import verdict as reading
+
+from benches.python.timing import machine, row, use_threads
+from experiments.judging.reading_population import HELD_OUT, KINDS, LEARNT, embeddings, sample
 
 JUDGING = 5000
 """The first seed of what is held out: none from here on was looked at before the rule was as it is."""

@@ -1,6 +1,6 @@
 """The pictures of docs/gallery.md: runs the blocks of the page, and writes what each has drawn.
 
-python benches/python/gallery.py [NAME ...]        # of some pictures alone, as gallery-roll
+python -m experiments.pictures.gallery [NAME ...]        # of some pictures alone, as gallery-roll
 
 A block that writes a page instead of drawing is shown as a browser shows it, if there is a Chromium.
 """
@@ -19,9 +19,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests/python"))
-
-from browser import MISSING, Browser, chromium
+from tests.python.browser import MISSING, Browser, chromium
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/gallery.md"

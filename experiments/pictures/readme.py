@@ -1,6 +1,6 @@
 """The picture of the README: a swiss roll, and what becomes of it.
 
-python benches/python/readme_picture.py docs/figures/readme.png
+python -m experiments.pictures.readme docs/figures/readme.png
 """
 
 import sys
