@@ -7,6 +7,7 @@ from . import anndata, datasets, metrics, plot
 from .choose.dimension import Dimension, dimension
 from .choose.price import Price, Verdict, price_of_normalization
 from .choose.selection import Candidate, Grid, Selection, select
+from .consensus import Alignment, Transform, align
 from .core.progress import Stopped
 from .fit.refine import Refinement, RefinementInterrupted, refine
 from .fit.spectral.rectify import Rectification, rectify
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .fit.trust.verdict import FitVerdict, UntrustedWarning
 
 __all__ = [
+    "Alignment",
     "Candidate",
     "Charts",
     "ClassicalScaling",
@@ -81,10 +83,12 @@ __all__ = [
     "Seam",
     "Selection",
     "Stopped",
+    "Transform",
     "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
     "__version__",
+    "align",
     "anndata",
     "charts",
     "clean",
