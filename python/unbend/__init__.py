@@ -9,6 +9,7 @@ from .choose.price import Price, Verdict, price_of_normalization
 from .choose.selection import Candidate, Grid, Selection, select
 from .consensus import Alignment, Transform, align
 from .core.progress import Stopped
+from .covariance import Uncertainty, uncertainty
 from .fit.refine import Refinement, RefinementInterrupted, refine
 from .fit.spectral.rectify import Rectification, rectify
 from .graph.charts import Charts, charts
@@ -84,6 +85,7 @@ __all__ = [
     "Selection",
     "Stopped",
     "Transform",
+    "Uncertainty",
     "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
@@ -107,6 +109,7 @@ __all__ = [
     "refine",
     "report",
     "select",
+    "uncertainty",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.

@@ -162,10 +162,6 @@ class Alignment:
         )
 
 
-class AlignmentWarning(UserWarning):
-    """The weights of an alignment still changed after the last round."""
-
-
 @documented(_TABLE)
 def align(
     maps: Any,
@@ -249,10 +245,12 @@ def _fitted(rows: Correspondences, freedom: Freedom, robust: bool, names: tuple[
         if converged:
             break
     if not converged:
+        from sklearn.exceptions import ConvergenceWarning  # scikit-learn takes long to import
+
         warn(
-            f"the weights still changed after {MAX_ROUNDS} rounds: look at residuals and suspects, or set "
+            f"the weights of correspondences still changed after {MAX_ROUNDS} rounds: look at the residuals, or set "
             "robust=False",
-            AlignmentWarning,
+            ConvergenceWarning,
         )
     check_determined(quadratic, motions, freedom, names)
     return _Fit(motions, residual, kept, spread, step, converged)

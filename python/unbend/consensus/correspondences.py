@@ -18,6 +18,9 @@ __all__ = ["Correspondences", "Maps", "checked_maps", "correspondences"]
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
+COINCIDENT = 1e-14
+"""Points coincide, up to rounding, if their extent is at most this share of their coordinates."""
+
 
 @dataclass(frozen=True, eq=False)
 class Maps:
@@ -93,7 +96,10 @@ def correspondences(maps: Maps, needed: int, own_units: bool) -> Correspondences
     listed = [y[r] for y, r in zip(maps.coordinates, rows, strict=True)]
     center = np.stack([y.mean(axis=0) for y in listed])
     centered = [y - mean for y, mean in zip(listed, center, strict=True)]
-    unit = np.array([np.sqrt((y**2).sum(axis=1).mean()) or 1.0 for y in centered])
+    unit = np.array([np.sqrt((y**2).sum(axis=1).mean()) for y in centered])
+    if needed > 1:
+        _check_extent(maps.names, unit, np.array([np.abs(y).max() for y in listed]))
+    unit[unit == 0] = 1.0
     if not own_units:
         unit[:] = unit.max()
     return Correspondences(
@@ -138,6 +144,17 @@ def _check_counts(maps: Maps, rows: tuple[Indices, ...], needed: int) -> None:
                 f"map {name!r} shares {size} point{'s' * (size != 1)} with the other maps, but at least {needed} "
                 f"are needed to place it in {d} dimension{'s' * (d != 1)}: give more common points"
                 + ", or set reflections=False" * (needed == d + 1 and size == d > 1)
+            )
+
+
+def _check_extent(names: tuple[str, ...], extent: Array, magnitude: Array) -> None:
+    """Refuse maps whose common points lie on one place, up to rounding."""
+    for name, own, largest in zip(names, extent, magnitude, strict=True):
+        if own <= COINCIDENT * largest:
+            raise ValueError(
+                f"the points that map {name!r} shares with the other maps lie within {own:.2g} of one place, at "
+                f"coordinates of up to {largest:.2g}, so they do not determine how it is rotated: give common points "
+                "in general position"
             )
 
 
