@@ -2,8 +2,9 @@
 
 The sum of squared distances to the consensus is a quadratic form of the linear parts and translations of the m
 maps. Its matrix has m (d + 1) rows and is all that one solve needs of the points. Translations are eliminated,
-the smallest eigenvectors give rotations to begin with, and each map in turn is then rotated to fit the others.
-Cost: the sum over points of the squared number of maps that hold them, times d^2, and O((m d)^3).
+the smallest eigenvectors give rotations to begin with, and steps of Gauss & Newton bring them to the minimum. Two maps,
+or very many, are rotated to fit the others in turn.
+Cost: the sum over points of the squared number of maps that hold them, times d^2, and O((m d^2)^3).
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 
-from .correspondences import Correspondences
+from .correspondences import Correspondences, Indices
 
 __all__ = ["Freedom", "Motions", "check_determined", "consensus_of", "fitted_motions"]
 
 Array = npt.NDArray[np.float64]
 
-MAX_SWEEPS, SWEEP_TOL = 500, 1e-13
-"""Maximum number of times that every map is rotated to fit the others, and the change of rotations to stop at."""
+MAX_STEPS, STEP_TOL = 100, 1e-12
+"""Maximum number of steps of one fit, and the change of rotations and scales to stop at."""
+
+MAX_UNKNOWNS = 2000
+"""Maximum number of angles that steps of Gauss & Newton find together. Beyond it, every map is rotated by itself, and
+only motions of single maps are looked at to see whether the common points determine them."""
 
 RANK_TOL = 1e-10
 """A motion is not determined if it changes the sum of squares by less than this share of the map's own part."""
@@ -75,13 +80,13 @@ def fitted_motions(
     quadratic, translation_of = _reduced(_form(rows, weight), freedom.reference)
     rotations = _begun(quadratic, freedom) if start is None else start.linear / start.scale[:, None, None]
     scales = np.ones(rows.n_maps)
-    for _ in range(MAX_SWEEPS):
+    for _ in range(MAX_STEPS):
         before = rotations.copy(), scales
         if freedom.scale:
             scales = _scales(quadratic, rotations, freedom.reference)
-        _sweep(quadratic, rotations, scales, freedom)
+        rotations = _step(quadratic, rotations, scales, freedom)
         change = max(np.abs(rotations - before[0]).max(), np.abs(scales / before[1] - 1).max())
-        if change <= SWEEP_TOL:
+        if change <= STEP_TOL:
             break
     linear = scales[:, None, None] * rotations
     return Motions(linear, translation_of(linear)), quadratic
@@ -90,30 +95,38 @@ def fitted_motions(
 def check_determined(quadratic: Array, motions: Motions, freedom: Freedom, names: tuple[str, ...]) -> None:
     """Refuse maps that could move without changing the sum of squares."""
     m, d = motions.translation.shape
-    sizes = np.maximum(np.einsum("iaia->i", quadratic) * motions.scale**2, np.finfo(float).tiny)
     free = np.flatnonzero(np.arange(m) != freedom.reference)
-    directions = _directions(d, freedom.scale)
-    turned = np.einsum("iab,iakc,kcd->ibkd", motions.linear, quadratic, motions.linear)
-    if len(directions):
-        form = np.einsum("xba,ibkc,yca->ixky", directions, turned, directions)[free][:, :, free]
-        share = np.sqrt(sizes[free])[:, None]
-        form /= share[:, :, None, None] * share[None, None]
-        values, vectors = np.linalg.eigh(form.reshape((len(free) * len(directions),) * 2))
-        if values[0] < RANK_TOL:
-            loose = int(np.abs(vectors[:, 0]).argmax()) // len(directions)
-            raise ValueError(
-                f"the common points do not determine how map {names[free[loose]]!r} is rotated: they coincide or "
-                f"lie in fewer than {d} dimensions; give common points in general position"
-            )
-    if freedom.reflections:
-        others = turned.sum(axis=2) - np.einsum("iaib->iab", turned)
-        spectra = np.linalg.svd(others, compute_uv=False)
-        flat = [i for i in free if spectra[i, -1] < RANK_TOL * spectra[i, 0]]
-        if flat:
-            raise ValueError(
-                f"the common points do not determine whether map {names[flat[0]]!r} is reflected: they lie in "
-                f"fewer than {d} dimensions; give common points in general position, or set reflections=False"
-            )
+    turned = _turned(quadratic, motions.linear)
+    pull = np.einsum("iaib->iab", turned) - turned.sum(axis=2)
+    spectra = np.linalg.svd(pull, compute_uv=False)[free]
+    loose = free[spectra[:, -2:].sum(axis=1) < RANK_TOL * spectra[:, 0]] if d > 1 else free[:0]
+    if not len(loose) and m > 2 and len(free) * _n_directions(d, freedom.scale) <= MAX_UNKNOWNS:
+        loose = free[_flexible(quadratic, motions, free, freedom.scale)]
+    if len(loose):
+        raise ValueError(
+            f"the common points do not determine how map {names[loose[0]]!r} is rotated: they coincide or lie in "
+            f"too few of the {d} dimensions; give common points in general position"
+        )
+    flat = free[spectra[:, -1] < RANK_TOL * spectra[:, 0]]
+    if freedom.reflections and len(flat):
+        raise ValueError(
+            f"the common points do not determine whether map {names[flat[0]]!r} is reflected: they lie in fewer than "
+            f"{d} dimensions; give common points in general position, or set reflections=False"
+        )
+
+
+def _flexible(quadratic: Array, motions: Motions, free: Indices, scale: bool) -> Indices:
+    """Return the place in `free` of a map that can move together with others; none if they are rigid."""
+    form = _curvature(_turned(quadratic, motions.linear), scale)[free][:, :, free]
+    extent = np.sqrt(np.einsum("iaia->i", quadratic) * motions.scale**2)[free]
+    form = form / (extent[:, None, None, None] * extent[None, None, :, None])
+    n_directions = form.shape[1]
+    if n_directions == 0:
+        return free[:0]
+    values, vectors = eigh(form.reshape((len(free) * n_directions,) * 2), subset_by_index=[0, 0])
+    if values[0] >= RANK_TOL:
+        return free[:0]
+    return np.array([int(np.abs(vectors[:, 0]).argmax()) // n_directions])
 
 
 # The quadratic form --------------------------------------------------------------------------------------
@@ -175,15 +188,81 @@ def _begun(quadratic: Array, freedom: Freedom) -> Array:
     return _nearest_rotations(blocks @ blocks[freedom.reference].T, freedom.reflections)
 
 
-def _sweep(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) -> None:
-    """Rotate every map but the reference to fit the others."""
+def _step(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) -> Array:
+    """Return rotations that fit better: by a step for all maps at once, or map by map if that fails."""
     m, d = quadratic.shape[:2]
+    if 2 < m and (m - 1) * _n_directions(d, False) <= MAX_UNKNOWNS and d > 1:
+        ahead = _newton(quadratic, rotations, scales, freedom)
+        if _objective(quadratic, ahead, scales) <= _objective(quadratic, rotations, scales):
+            return ahead
+    return _swept(quadratic, rotations, scales, freedom)
+
+
+def _objective(quadratic: Array, rotations: Array, scales: Array) -> float:
+    m, d = quadratic.shape[:2]
+    linear = (scales[:, None, None] * rotations).reshape(m * d, d)
+    return float(np.einsum("ab,ab->", linear, quadratic.reshape(m * d, m * d) @ linear))
+
+
+def _newton(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) -> Array:
+    """Return all rotations after a step of Gauss & Newton; the reference stays."""
+    m, d = quadratic.shape[:2]
+    free = np.flatnonzero(np.arange(m) != freedom.reference)
+    turned = _turned(quadratic, scales[:, None, None] * rotations)
+    form = _curvature(turned, False)[free][:, :, free]
+    a, b = np.tril_indices(d, -1)
+    total = turned.sum(axis=2)[free]
+    gradient = total[:, a, b] - total[:, b, a]
+    size = gradient.size
+    angles = np.linalg.lstsq(form.reshape(size, size), -gradient.ravel(), rcond=RANK_TOL)[0]
+    generators = np.zeros((len(free), d, d))
+    generators[:, a, b] = angles.reshape(len(free), -1)
+    generators -= generators.transpose(0, 2, 1)
+    ahead = rotations.copy()
+    ahead[free] = rotations[free] @ _nearest_rotations(np.eye(d) + generators, True)
+    return ahead
+
+
+def _swept(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) -> Array:
+    """Return every map but the reference rotated to fit the others, one after the other."""
+    m, d = quadratic.shape[:2]
+    rotations = rotations.copy()
     for i in range(m):
         if i == freedom.reference:
             continue
         row = quadratic[i].reshape(d, m * d) * np.repeat(scales, d)
         pull = quadratic[i, :, i] @ rotations[i] * scales[i] - row @ rotations.reshape(m * d, d)
         rotations[i] = _nearest_rotations(pull[None], freedom.reflections)[0]
+    return rotations
+
+
+def _turned(quadratic: Array, linear: Array) -> Array:
+    """Return the form as the maps see it after their motions."""
+    return np.einsum("iab,iakc,kcd->ibkd", linear, quadratic, linear, optimize=True)
+
+
+def _curvature(turned: Array, scale: bool) -> Array:
+    """Return the second derivatives of the sum of squares, shape (m, directions, m, directions).
+
+    Directions are rotations in each plane of two axes, and the scale. The part that vanishes with the residuals
+    is left out, so that no entry of a minimum is negative.
+    """
+    m, d = turned.shape[:2]
+    a, b = np.tril_indices(d, -1)
+    k = turned.transpose(0, 2, 1, 3)  # (m, m, d, d)
+    one, two = (a[:, None], b[:, None]), (a[None], b[None])
+    planes = np.zeros((m, m, len(a), len(a)))
+    for first, second, sign in ((0, 0, 1), (0, 1, -1), (1, 0, -1), (1, 1, 1)):
+        same = one[1 - first] == two[1 - second]
+        planes += sign * same * k[:, :, one[first], two[second]]
+    if not scale:
+        return planes.transpose(0, 2, 1, 3)
+    form = np.zeros((m, len(a) + 1, m, len(a) + 1))
+    form[:, :-1, :, :-1] = planes.transpose(0, 2, 1, 3)
+    form[:, :-1, :, -1] = (k[:, :, a, b] - k[:, :, b, a]).transpose(0, 2, 1)
+    form[:, -1, :, :-1] = k[:, :, a, b] * -1 + k[:, :, b, a]
+    form[:, -1, :, -1] = np.einsum("ikaa->ik", k)
+    return form
 
 
 def _nearest_rotations(matrices: Array, reflections: bool) -> Array:
@@ -203,12 +282,6 @@ def _scales(quadratic: Array, rotations: Array, reference: int) -> Array:
     return np.asarray(scales / scales[reference])
 
 
-def _directions(d: int, scale: bool) -> Array:
-    """Return the directions in which a linear part can change: rotations in each plane, and the scale."""
-    planes = []
-    for a in range(d):
-        for b in range(a):
-            plane = np.zeros((d, d))
-            plane[a, b], plane[b, a] = 1.0, -1.0
-            planes.append(plane)
-    return np.array(planes + [np.eye(d)] * scale).reshape(-1, d, d)
+def _n_directions(d: int, scale: bool) -> int:
+    """Return in how many directions a linear part can change."""
+    return d * (d - 1) // 2 + scale

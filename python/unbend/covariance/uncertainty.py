@@ -28,12 +28,15 @@ from ..fit.problem import Problem
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics.sampling import pair
 from .noise import Array, noise_of
-from .replicates import Refit, onto
+from .replicates import Refit, onto, widened
 
 __all__ = ["Uncertainty", "uncertainty"]
 
 WIDER = 1.5
 """Factor of the number of neighbors in the refit that shows the error of curvature."""
+
+NOISE_WIDER = 2.0
+"""Factor of the number of neighbors from which the noise is estimated: tangents of few points follow the noise."""
 
 _TABLE = table(
     *entries(
@@ -277,7 +280,8 @@ def uncertainty(
     problem, y, tangents = _problem(source, Y, n_neighbors, neighborhoods, n_jobs)
     deviation = _given_noise(noise, problem)
     if deviation is None:
-        deviation = noise_of(problem.points, problem.neighborhoods, problem.n_components, rng)
+        graph = widened(problem.points, problem.neighborhoods, NOISE_WIDER)
+        deviation = noise_of(problem.points, graph, problem.n_components, rng)
     x, components = np.asarray(problem.points, dtype=np.float64), problem.components
     refit = Refit(problem, tangents)
     replicates = np.empty((n_replicates, *y.shape))
