@@ -2,11 +2,12 @@
 
     python benches/python/anchors.py FOLDER
 
-FOLDER holds .npz files with signal strengths `X` and, in the first two columns of `params`, positions in metres. They
-are not part of the project; files that are absent are skipped. Signals are embedded without positions. Then the four
-measurements that were made nearest to the corners of the floor are anchors: `ub.align` places the map by their positions
-alone. Printed is the median distance of all other measurements from where they were made, compared with the map placed
-by all positions, which no choice of anchors can beat by much, and with the position of the nearest anchor.
+FOLDER holds .npz files with signal strengths `X` and, in the first two columns of `params`, positions in
+metres. They are not part of the project; files that are absent are skipped. Signals are embedded without
+positions. Then the four measurements that were made nearest to the corners of the floor are anchors: `ub.align`
+places the map by their positions alone. Printed is the median distance of all other measurements from where
+they were made, compared with the map placed by all positions, which no choice of anchors can beat by much, and
+with the position of the nearest anchor.
 """
 
 import argparse

@@ -2,10 +2,10 @@
 
     python benches/python/bench_consensus.py              # --quick: small maps, does everything run?
 
-Two maps of 47,431 and 10,178 points, as of two batches of measurements, and chains of maps of which each shares a
-tenth of its points with the next. The memory of NumPy's arrays is traced; that of the process is its growth while the
-maps are aligned. Then a share of the correspondences is exchanged, and the error of the placed map is compared with
-classical Procrustes analysis.
+Two maps of 47,431 and 10,178 points, as of two batches of measurements, and chains of maps of which each shares
+a tenth of its points with the next. The memory of NumPy's arrays is traced; that of the process is its growth
+while the maps are aligned. Then a share of the correspondences is exchanged, and the error of the placed map is
+compared with classical Procrustes analysis.
 """
 
 import argparse
@@ -64,7 +64,13 @@ def measured(name, maps, points):
     ub.align(maps, points=points)
     arrays = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    row(name, f"{len(found.points):,}", f"{arrays / MEGABYTE:.0f}", f"{grown / MEGABYTE:.0f}", f"{seconds:.2f}")
+    row(
+        name,
+        f"{len(found.points):,}",
+        f"{arrays / MEGABYTE:.0f}",
+        f"{grown / MEGABYTE:.0f}",
+        f"{seconds:.2f}",
+    )
 
 
 def peak():

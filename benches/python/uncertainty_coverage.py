@@ -2,11 +2,11 @@
 
     python benches/python/uncertainty_coverage.py              # --quick: few draws, a minute
 
-Noisy rolls and boxes are drawn again and again, each is embedded, and the intervals of random pairs of points are
-compared with the distances of the points before noise moved them. Printed is the share of intervals that hold the
-truth, by kind of data and all together, for pairs of all kinds and for near and far ones; the same for the 95 %
-ellipses of points; the share if every point only had its own noise, as eq. 11 with known frames predicts; and the root
-mean square error of a distance compared with its standard error.
+Noisy rolls and boxes are drawn again and again, each is embedded, and the intervals of random pairs of points
+are compared with the distances of the points before noise moved them. Printed is the share of intervals that
+hold the truth, by kind of data and all together, for pairs of all kinds and for near and far ones; the same for
+the 95 % ellipses of points; the share if every point only had its own noise, as eq. 11 with known frames
+predicts; and the root mean square error of a distance compared with its standard error.
 """
 
 import argparse

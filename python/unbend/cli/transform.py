@@ -1,4 +1,4 @@
-"""`unbend transform` and `unbend align`: new points in a saved embedding, and maps in one another's coordinates."""
+"""`unbend transform` and `unbend align`: new points in a saved embedding, and maps brought together."""
 
 from __future__ import annotations
 
@@ -122,9 +122,15 @@ def align(options: argparse.Namespace) -> None:
         reflections=not options.no_reflections,
         robust=not options.not_robust,
     )
-    points, name = (found[-1], ids[-1]) if not options.consensus else (found.consensus, (options.id, found.points))
+    points, name = (
+        (found[-1], ids[-1]) if not options.consensus else (found.consensus, (options.id, found.points))
+    )
     write_points(
-        options.output, points, force=options.force, ids=None if options.id is None else name, source=options.Y[-1]
+        options.output,
+        points,
+        force=options.force,
+        ids=None if options.id is None else name,
+        source=options.Y[-1],
     )
     show(options, _alignment_record(found, options), _alignment_lines(found, ids, options))
 

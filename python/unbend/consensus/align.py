@@ -232,7 +232,8 @@ class _Fit:
 
 def _fitted(rows: Correspondences, freedom: Freedom, robust: bool, names: tuple[str, ...]) -> _Fit:
     """Return the motions; with weights that follow from the residuals if `robust`."""
-    kept, motions = np.ones(len(rows.weight)), None
+    kept = np.ones(len(rows.weight))
+    motions: Any = None
     for step in range(1, MAX_ROUNDS + 1):
         weight = rows.weight * (kept if robust else 1.0)
         motions, quadratic = fitted_motions(rows, weight, freedom, motions)
@@ -248,8 +249,8 @@ def _fitted(rows: Correspondences, freedom: Freedom, robust: bool, names: tuple[
         from sklearn.exceptions import ConvergenceWarning  # scikit-learn takes long to import
 
         warn(
-            f"the weights of correspondences still changed after {MAX_ROUNDS} rounds: look at the residuals, or set "
-            "robust=False",
+            f"the weights of correspondences still changed after {MAX_ROUNDS} rounds: look at the residuals, or "
+            "set robust=False",
             ConvergenceWarning,
         )
     check_determined(quadratic, motions, freedom, names)

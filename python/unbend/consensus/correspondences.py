@@ -35,7 +35,7 @@ class Maps:
     @property
     def n_components(self) -> int:
         """Number of dimensions of the maps."""
-        return self.coordinates[0].shape[1]
+        return int(self.coordinates[0].shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,7 @@ class Correspondences:
 def checked_maps(maps: Any, points: Any, weights: Any) -> Maps:
     """Return maps whose shapes, entries, points and weights fit together."""
     names, sources = _named(maps)
-    arrays = tuple(
-        _coordinates(one, f"map {name!r}") for name, one in zip(names, sources, strict=True)
-    )
+    arrays = tuple(_coordinates(one, f"map {name!r}") for name, one in zip(names, sources, strict=True))
     first = arrays[0].shape[1]
     for name, y in zip(names, arrays, strict=True):
         if y.shape[1] != first:
@@ -143,7 +141,8 @@ def _check_counts(maps: Maps, rows: tuple[Indices, ...], needed: int) -> None:
             raise ValueError(
                 f"map {name!r} shares {size} point{'s' * (size != 1)} with the other maps, but at least {needed} "
                 f"are needed to place it in {d} dimension{'s' * (d != 1)}: give more common points"
-                + ", or set reflections=False" * (needed == d + 1 and size == d > 1)
+                + ", or set reflections=False"
+                * (needed == d + 1 and size == d > 1)
             )
 
 
@@ -153,8 +152,8 @@ def _check_extent(names: tuple[str, ...], extent: Array, magnitude: Array) -> No
         if own <= COINCIDENT * largest:
             raise ValueError(
                 f"the points that map {name!r} shares with the other maps lie within {own:.2g} of one place, at "
-                f"coordinates of up to {largest:.2g}, so they do not determine how it is rotated: give common points "
-                "in general position"
+                f"coordinates of up to {largest:.2g}, so they do not determine how it is rotated: give common "
+                "points in general position"
             )
 
 
@@ -225,7 +224,9 @@ def _check_points(own: npt.NDArray[Any], n_rows: int, name: str) -> None:
     values, counts = np.unique(own, return_counts=True)
     if len(values) < n_rows:
         twice = values[counts > 1][0]
-        raise ValueError(f"points of map {name!r} name {twice} in {counts.max()} rows: each needs a row of its own")
+        raise ValueError(
+            f"points of map {name!r} name {twice} in {counts.max()} rows: each needs a row of its own"
+        )
 
 
 def _weights_of(weights: Any, names: tuple[str, ...], maps: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -238,6 +239,8 @@ def _weights_of(weights: Any, names: tuple[str, ...], maps: tuple[Array, ...]) -
                 f"weights of map {name!r} have shape {given.shape}: give one number, or {len(y)}, one for each row"
             )
         if not (np.isfinite(given).all() and (given >= 0).all()):
-            raise ValueError(f"weights of map {name!r} hold {given.min()}: they must be at least 0 and finite")
+            raise ValueError(
+                f"weights of map {name!r} hold {given.min()}: they must be at least 0 and finite"
+            )
         made.append(np.where(np.isnan(y[:, 0]), 0.0, given))
     return tuple(made)

@@ -2,8 +2,8 @@
 
 The sum of squared distances to the consensus is a quadratic form of the linear parts and translations of the m
 maps. Its matrix has m (d + 1) rows and is all that one solve needs of the points. Translations are eliminated,
-the smallest eigenvectors give rotations to begin with, and steps of Gauss & Newton bring them to the minimum. Two maps,
-or very many, are rotated to fit the others in turn.
+the smallest eigenvectors give rotations to begin with, and steps of Gauss & Newton bring them to the minimum.
+Two maps, or very many, are rotated to fit the others in turn.
 Cost: the sum over points of the squared number of maps that hold them, times d^2, and O((m d^2)^3).
 """
 
@@ -26,8 +26,8 @@ MAX_STEPS, STEP_TOL = 100, 1e-12
 """Maximum number of steps of one fit, and the change of rotations and scales to stop at."""
 
 MAX_UNKNOWNS = 2000
-"""Maximum number of angles that steps of Gauss & Newton find together. Beyond it, every map is rotated by itself, and
-only motions of single maps are looked at to see whether the common points determine them."""
+"""Maximum number of angles that steps of Gauss & Newton find together. Beyond it, every map is rotated by
+itself, and only motions of single maps are looked at to see whether the common points determine them."""
 
 RANK_TOL = 1e-10
 """A motion is not determined if it changes the sum of squares by less than this share of the map's own part."""
@@ -110,8 +110,8 @@ def check_determined(quadratic: Array, motions: Motions, freedom: Freedom, names
     flat = free[spectra[:, -1] < RANK_TOL * spectra[:, 0]]
     if freedom.reflections and len(flat):
         raise ValueError(
-            f"the common points do not determine whether map {names[flat[0]]!r} is reflected: they lie in fewer than "
-            f"{d} dimensions; give common points in general position, or set reflections=False"
+            f"the common points do not determine whether map {names[flat[0]]!r} is reflected: they lie in fewer "
+            f"than {d} dimensions; give common points in general position, or set reflections=False"
         )
 
 
@@ -191,7 +191,7 @@ def _begun(quadratic: Array, freedom: Freedom) -> Array:
 def _step(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) -> Array:
     """Return rotations that fit better: by a step for all maps at once, or map by map if that fails."""
     m, d = quadratic.shape[:2]
-    if 2 < m and (m - 1) * _n_directions(d, False) <= MAX_UNKNOWNS and d > 1:
+    if m > 2 and (m - 1) * _n_directions(d, False) <= MAX_UNKNOWNS and d > 1:
         ahead = _newton(quadratic, rotations, scales, freedom)
         if _objective(quadratic, ahead, scales) <= _objective(quadratic, rotations, scales):
             return ahead
@@ -238,7 +238,7 @@ def _swept(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) 
 
 def _turned(quadratic: Array, linear: Array) -> Array:
     """Return the form as the maps see it after their motions."""
-    return np.einsum("iab,iakc,kcd->ibkd", linear, quadratic, linear, optimize=True)
+    return np.asarray(np.einsum("iab,iakc,kcd->ibkd", linear, quadratic, linear, optimize=True))
 
 
 def _curvature(turned: Array, scale: bool) -> Array:
@@ -256,7 +256,7 @@ def _curvature(turned: Array, scale: bool) -> Array:
         same = one[1 - first] == two[1 - second]
         planes += sign * same * k[:, :, one[first], two[second]]
     if not scale:
-        return planes.transpose(0, 2, 1, 3)
+        return np.asarray(planes.transpose(0, 2, 1, 3))
     form = np.zeros((m, len(a) + 1, m, len(a) + 1))
     form[:, :-1, :, :-1] = planes.transpose(0, 2, 1, 3)
     form[:, :-1, :, -1] = (k[:, :, a, b] - k[:, :, b, a]).transpose(0, 2, 1)

@@ -1,7 +1,8 @@
 """The noise of the data, from what a quadratic surface leaves of each neighborhood.
 
-Within the surface, noise cannot be told from another sample of it. Across the surface it can, and noise is taken to
-be as large in all directions. A quadratic fit removes the curvature, which would look like noise otherwise.
+Within the surface, noise cannot be told from another sample of it. Across the surface it can, and noise is
+taken to be as large in all directions. A quadratic fit removes the curvature, which would look like noise
+otherwise.
 Cost: O(n k^2 q).
 """
 
@@ -83,7 +84,7 @@ def _residuals(local: Array, d: int, n_terms: int) -> Array:
         terms += [chart[:, :, a : a + 1] * chart[:, :, : a + 1] for a in range(d)]
     q, _ = np.linalg.qr(np.concatenate(terms, axis=2))
     explained = np.einsum("nmp,nmp->n", gram @ q, q)
-    return np.maximum(np.trace(gram, axis1=1, axis2=2) - explained, 0.0)
+    return np.asarray(np.maximum(np.trace(gram, axis1=1, axis2=2) - explained, 0.0))
 
 
 def _filled(variance: Array) -> Array:
@@ -91,8 +92,8 @@ def _filled(variance: Array) -> Array:
     known = np.isfinite(variance)
     if not known.any():
         raise ValueError(
-            "the noise cannot be estimated: no neighborhood has more points than a plane needs; raise n_neighbors, "
-            "or give noise, its standard deviation in each coordinate"
+            "the noise cannot be estimated: no neighborhood has more points than a plane needs; raise "
+            "n_neighbors, or give noise, its standard deviation in each coordinate"
         )
     return np.where(known, variance, np.median(variance[known]))
 

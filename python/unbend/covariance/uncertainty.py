@@ -1,9 +1,10 @@
 """Standard errors of coordinates, and intervals of distances in an embedding.
 
 A parametric bootstrap: noise as large as that of the data is added to them, and eq. 9 and 11 are solved again.
-The spread over such refits is that of an embedding about the truth, to first order in the noise. Curvature shortens
-distances: charts are projections on tangents. To first order this error is proportional to the number of neighbors,
-so a refit with more of them shows how large it is. It counts as a standard error: a correction would be noisier.
+The spread over such refits is that of an embedding about the truth, to first order in the noise. Curvature
+shortens distances: charts are projections on tangents. To first order this error is proportional to the number
+of neighbors, so a refit with more of them shows how large it is. It counts as a standard error: a correction
+would be noisier.
 Cost: some thirty fits without their search.
 """
 
@@ -23,8 +24,8 @@ from ..core.notebook import Rows, as_html
 from ..core.parameters import documented, entries, table
 from ..core.progress import Callback, Progress, Stopped
 from ..core.random import RandomState, generator
-from ..graph.cut import without
 from ..fit.problem import Problem
+from ..graph.cut import without
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics.sampling import pair
 from .noise import Array, noise_of
@@ -42,8 +43,8 @@ _TABLE = table(
     *entries(
         """
         source : fitted estimator, or array-like of shape (n, q)
-            Fitted `ProcrustesAlignment`, `GreedyProcrustes` or another estimator with a graph; or the input data of
-            the embedding `Y`.
+            Fitted `ProcrustesAlignment`, `GreedyProcrustes` or another estimator with a graph; or the input
+            data of the embedding `Y`.
         Y : array-like of shape (n, d)
             Embedding of the data, from any tool, if `source` is no estimator.
         n_neighbors : int
@@ -79,9 +80,9 @@ _TABLE = table(
 class Uncertainty:
     """How far the coordinates of an embedding, and the distances in it, may be off.
 
-    Three errors add up in squares: that by the noise of the data, from the spread of refits with other noise; that of
-    the method, from how far the embedding is from a refit of the same data; and that by curvature, which shortens
-    distances, from a refit with larger neighborhoods.
+    Three errors add up in squares: that by the noise of the data, from the spread of refits with other noise;
+    that of the method, from how far the embedding is from a refit of the same data; and that by curvature,
+    which shortens distances, from a refit with larger neighborhoods.
 
     Attributes
     ----------
@@ -136,12 +137,12 @@ class Uncertainty:
         deviations = self.replicates - self.replicates.mean(axis=0)
         by_noise = np.einsum("rna,rnb->nab", deviations, deviations) / (self.n_replicates - 1)
         others = np.stack([self.embedding - self.refit, self._curvature])
-        return by_noise + np.einsum("sna,snb->nab", others, others)
+        return np.asarray(by_noise + np.einsum("sna,snb->nab", others, others))
 
     @property
     def standard_error(self) -> Array:
         """Standard error of each coordinate."""
-        return np.sqrt(np.einsum("naa->na", self.covariance))
+        return np.asarray(np.sqrt(np.einsum("naa->na", self.covariance)))
 
     def distance_error(self, i: Any, j: Any) -> Any:
         """Return the standard errors of the distances between points `i` and `j`: indices, or arrays of them."""
@@ -308,14 +309,14 @@ def _problem(
                 f"{type(source).__name__} has no {lacking[0]}: give a fitted estimator with a graph, or X and Y"
             )
         x, y, graph = as_points(source.X_fit_), source.embedding_, source.neighborhoods_
-        cut = getattr(source, "cut_pairs_", ())
+        cut: Any = getattr(source, "cut_pairs_", ())
         graph = without(graph, cut)[0] if len(cut) else graph
         n_jobs = source.n_jobs if n_jobs is None else n_jobs
     else:
         x, y = pair(source, Y)
         graph = resolve(x, graph, n_neighbors, None, n_jobs)
     problem = Problem(_core.Points(x), graph, y.shape[1], getattr(source, "objective", "R_N"), n_jobs)
-    wide = getattr(source, "tangent_neighbors_", None)
+    wide: Any = getattr(source, "tangent_neighbors_", None)
     if wide is None:
         wide = problem.core.tangents(None, 0, choose=True).n_neighbors
     narrow = wide is None or wide <= graph.typical_size
@@ -328,8 +329,8 @@ def _given_noise(noise: Any, problem: Problem) -> Array | None:
     if noise is None:
         if q <= d:
             raise ValueError(
-                f"the data have {q} columns and the embedding {d}, so their noise cannot be estimated: give noise, "
-                "its standard deviation in each column"
+                f"the data have {q} columns and the embedding {d}, so their noise cannot be estimated: give "
+                "noise, its standard deviation in each column"
             )
         return None
     given = np.asarray(noise, dtype=np.float64)

@@ -71,6 +71,8 @@ def uncertainty(
     height, width = 2 * scale * np.sqrt(np.maximum(squared, 0.0)).T
     angles = np.degrees(np.arctan2(axes[:, 1, 1], axes[:, 0, 1]))
     places: dict[str, Any] = {"units": "xy", "offsets": shown[centers], "offset_transform": place.transData}
-    drawn = EllipseCollection(width, height, angles, facecolor="none", edgecolor="0.2", linewidth=0.7, **places)
+    drawn = EllipseCollection(
+        width, height, angles, facecolor="none", edgecolor="0.2", linewidth=0.7, **places
+    )
     place.add_collection(drawn)
     return place

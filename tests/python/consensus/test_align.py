@@ -46,7 +46,9 @@ def test_two_maps_are_orthogonal_procrustes(d):
     np.testing.assert_allclose(found.transforms[1].rotation, expected, atol=1e-12)
     np.testing.assert_allclose(found[1], (b - b.mean(axis=0)) @ expected + a.mean(axis=0), atol=1e-11)
     np.testing.assert_allclose(found.consensus, (found[0] + found[1]) / 2, atol=1e-12)
-    np.testing.assert_allclose(found.residuals[0], np.linalg.norm(found[0] - found[1], axis=1) / 2, atol=1e-12)
+    np.testing.assert_allclose(
+        found.residuals[0], np.linalg.norm(found[0] - found[1], axis=1) / 2, atol=1e-12
+    )
 
 
 def test_scaled_maps_have_the_disparity_of_scipy():
@@ -79,7 +81,9 @@ def chain(m=6, n=300, overlap=60, noise=0.0, seed=1, scaled=False):
     rng = np.random.default_rng(seed)
     points = [np.arange(i * (n - overlap), i * (n - overlap) + n) for i in range(m)]
     truth = rng.normal(size=(points[-1][-1] + 1, 2)) * [3, 1]
-    maps = [moved(rng, truth[p] + rng.normal(scale=noise, size=(n, 2)), i % 2 == 1) for i, p in enumerate(points)]
+    maps = [
+        moved(rng, truth[p] + rng.normal(scale=noise, size=(n, 2)), i % 2 == 1) for i, p in enumerate(points)
+    ]
     return truth, [y * (1 + 0.3 * i * scaled) for i, y in enumerate(maps)], points
 
 
@@ -97,7 +101,7 @@ def test_a_chain_of_exact_maps_comes_back(scale):
 
 
 def test_points_of_one_map_are_carried_along_without_a_residual():
-    truth, maps, points = chain()
+    _, maps, points = chain()
     found = ub.align(maps, points=points)
     counts = np.bincount(np.concatenate(points))
     np.testing.assert_array_equal(np.isnan(found.point_residuals), counts == 1)
@@ -147,7 +151,7 @@ def test_more_maps_have_a_better_consensus():
 
 
 def test_fitted_estimators_are_maps():
-    rng, truth, b = scene()
+    _, truth, b = scene()
     pca = ub.PCA(2).fit(truth)
     found = ub.align([pca, b])
     np.testing.assert_array_equal(found[0], pca.embedding_)
@@ -266,7 +270,7 @@ def test_inputs_are_not_written_to_and_may_be_single_precision():
 
 
 def test_a_large_offset_costs_no_accuracy():
-    rng, a, b = scene(noise=0.0)
+    _, a, b = scene(noise=0.0)
     found = ub.align([a, b + 1e6])
     np.testing.assert_allclose(found[1], a, atol=1e-8)
 
@@ -321,7 +325,11 @@ def test_two_maps_hinged_on_one_point_are_refused():
     rng = np.random.default_rng(0)
     points = [np.arange(10), np.arange(10), np.arange(9, 20), np.arange(9, 20)]
     truth = rng.normal(size=(20, 2))
-    refused([moved(rng, truth[p]) for p in points], points=points, match="do not determine how map '[23]' is rotated")
+    refused(
+        [moved(rng, truth[p]) for p in points],
+        points=points,
+        match="do not determine how map '[23]' is rotated",
+    )
 
 
 @pytest.mark.parametrize(
@@ -410,3 +418,12 @@ def test_real_maps_of_two_tools_are_aligned():
     assert found.spread < 0.02 * extent
     shadow = PCA(2).fit_transform(X)
     assert ub.align([found.consensus, shadow]).spread > 5 * found.spread
+
+
+def test_a_long_chain_settles():
+    truth, maps, points = chain(m=30, n=200, overlap=40, noise=0.02)
+    found = ub.align(maps, points=points)
+    assert found.converged
+    assert found.n_iter < 50
+    np.testing.assert_allclose(found.spread, 0.02, rtol=0.1)
+    assert procrustes(truth, found.consensus)[2] < 1e-3

@@ -77,7 +77,9 @@ def test_errors_grow_with_the_noise():
 
 def test_curvature_is_an_error_without_noise():
     x, truth = ub.datasets.swiss_roll(1500, random_state=0)
-    found = ub.uncertainty(ub.ProcrustesAlignment(random_state=0).fit(x), noise=0.0, n_replicates=3, random_state=0)
+    found = ub.uncertainty(
+        ub.ProcrustesAlignment(random_state=0).fit(x), noise=0.0, n_replicates=3, random_state=0
+    )
     assert found.replicates.std(axis=0).max() < 1e-4
     i, j = np.random.default_rng(0).integers(len(x), size=(2, 500))
     far = distances(truth, i, j) > 30
@@ -138,7 +140,7 @@ def test_a_cut_stays_cut():
 
 def test_components_are_moved_by_themselves():
     x, _ = box(n=400)
-    far = x + [9, 0, 0, 0, 0]
+    far = x + 9 * np.eye(5)[0]
     with pytest.warns(ub.DisconnectedWarning):
         model = ub.ProcrustesAlignment(random_state=0).fit(np.concatenate([x, far]))
     found = ub.uncertainty(model, n_replicates=5, random_state=0)
@@ -192,7 +194,9 @@ def test_noise_is_what_a_quadric_leaves(sample):
     x, _ = sample(n=300)
     graph = ub.neighborhoods(x, 16)
     expected = by_hand(x, graph, 2)
-    again = by_hand(x + np.random.default_rng(3).normal(scale=np.sqrt(expected.mean()), size=x.shape), graph, 2)
+    again = by_hand(
+        x + np.random.default_rng(3).normal(scale=np.sqrt(expected.mean()), size=x.shape), graph, 2
+    )
     found = noise_of(x, graph, 2, np.random.default_rng(3))
     for _ in range(2):
         expected = np.array([expected[np.concatenate([[i], graph[i]])].mean() for i in range(len(x))])
@@ -224,7 +228,9 @@ def test_noise_may_differ_from_place_to_place():
 
 def test_noise_that_is_known_is_taken():
     x, truth = box(q=2)
-    with pytest.raises(ValueError, match="the data have 2 columns and the embedding 2, so their noise cannot"):
+    with pytest.raises(
+        ValueError, match="the data have 2 columns and the embedding 2, so their noise cannot"
+    ):
         ub.uncertainty(x, truth)
     found = ub.uncertainty(x, x, noise=0.02, n_replicates=20, random_state=0)
     np.testing.assert_array_equal(found.noise, np.full(len(x), 0.02))
