@@ -7,7 +7,9 @@ from . import anndata, datasets, metrics, plot
 from .choose.dimension import Dimension, dimension
 from .choose.price import Price, Verdict, price_of_normalization
 from .choose.selection import Candidate, Grid, Selection, select
+from .consensus import Alignment, Transform, align
 from .core.progress import Stopped
+from .covariance import Uncertainty, uncertainty
 from .fit.refine import Refinement, RefinementInterrupted, refine
 from .fit.spectral.rectify import Rectification, rectify
 from .graph.charts import Charts, charts
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from .fit.trust.verdict import FitVerdict, UntrustedWarning
 
 __all__ = [
+    "Alignment",
     "Candidate",
     "Charts",
     "ClassicalScaling",
@@ -89,10 +92,13 @@ __all__ = [
     "SplitScaling",
     "Stopped",
     "SuccessiveEigenmaps",
+    "Transform",
+    "Uncertainty",
     "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
     "__version__",
+    "align",
     "anndata",
     "charts",
     "clean",
@@ -111,6 +117,7 @@ __all__ = [
     "refine",
     "report",
     "select",
+    "uncertainty",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.

@@ -15,7 +15,8 @@ SUCCESS, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
     "embed": embed.COMMAND,
-    "transform": transform.COMMAND,
+    "transform": transform.TRANSFORM,
+    "align": transform.ALIGN,
     "measure": measure.COMMAND,
     "compare": compare.COMPARE,
     "report": compare.REPORT,

@@ -6,6 +6,7 @@ they show lengths. The first call imports matplotlib.
 
 from .circle import correlation_circle
 from .curves import r_nx, scree, shepard, versus_k
+from .ellipses import uncertainty
 from .local import neighborhood, stretch
 from .scatter import embedding, error, grid
 
@@ -19,5 +20,6 @@ __all__ = [
     "scree",
     "shepard",
     "stretch",
+    "uncertainty",
     "versus_k",
 ]

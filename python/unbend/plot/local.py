@@ -13,9 +13,11 @@ from ..metrics.sampling import pair
 from . import canvas
 from .canvas import DIVERGING, FAINT, Array, Axes, colors, embedding_of, picture
 
-__all__ = ["neighborhood", "stretch"]
+__all__ = ["ELLIPSES", "neighborhood", "spread_evenly", "stretch"]
 
 ELLIPSES = 200
+"""Default number of ellipses in a picture."""
+
 FILL = 0.42
 """Radius of a circle that is not stretched, in distances between ellipses."""
 
@@ -70,7 +72,7 @@ def stretch(
         raise ValueError("an embedding in 1 dimension has no ellipses: at least 2 are needed")
     graph = resolve(x, neighborhoods, n_neighbors, None, None)
     shown = y[:, list(components)]
-    centers, spacing = _spread(shown, n_ellipses)
+    centers, spacing = spread_evenly(shown, n_ellipses)
     angles, lengths = _images(x, y, graph, centers, components)
     place = canvas.axes_for(ax, shown, bar=True)
     from matplotlib.collections import EllipseCollection
@@ -155,7 +157,7 @@ def neighborhood(
 # Ellipses ------------------------------------------------------------------------------------------------
 
 
-def _spread(shown: Array, count: int) -> tuple[npt.NDArray[np.int64], float]:
+def spread_evenly(shown: Array, count: int) -> tuple[npt.NDArray[np.int64], float]:
     """Return points spread evenly over the embedding, and their distance."""
     low, extent = shown.min(axis=0), np.ptp(shown, axis=0)
     cell = float(max(extent.max() / 1000, np.sqrt(max(extent.prod(), 1e-300) / max(1, count))))
