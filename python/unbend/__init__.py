@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .estimators.on_graph import DisconnectedWarning
     from .estimators.pipeline import WithNeighbors
     from .estimators.procrustes import ProcrustesAlignment
+    from .estimators.spectral.graph_scaling import GraphScaling
     from .estimators.spectral.isomap import Isomap
     from .estimators.spectral.normalized import (
         LTSA,
@@ -39,11 +40,15 @@ if TYPE_CHECKING:
     )
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
+    from .fit.scaling.ambiguity import Ambiguity
+    from .fit.scaling.run import TriedStart
+    from .fit.scaling.verdict import ScalingVerdict
     from .fit.spectral.eigenvectors import GapWarning
     from .fit.spectral.normalized import CollapsedWarning
     from .fit.trust.verdict import FitVerdict, UntrustedWarning
 
 __all__ = [
+    "Ambiguity",
     "Candidate",
     "Charts",
     "ClassicalScaling",
@@ -58,6 +63,7 @@ __all__ = [
     "Faithfulness",
     "FitVerdict",
     "GapWarning",
+    "GraphScaling",
     "GreedyProcrustes",
     "Grid",
     "HessianLLE",
@@ -78,9 +84,11 @@ __all__ = [
     "Refinement",
     "RefinementInterrupted",
     "Report",
+    "ScalingVerdict",
     "Seam",
     "Selection",
     "Stopped",
+    "TriedStart",
     "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
@@ -107,6 +115,7 @@ __all__ = [
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
 _LATER = {
+    "Ambiguity": "fit.scaling.ambiguity",
     "ClassicalScaling": "estimators.linear.scaling",
     "CollapsedWarning": "fit.spectral.normalized",
     "DiffusionMaps": "estimators.spectral.normalized",
@@ -115,6 +124,7 @@ _LATER = {
     "EqualPointsWarning": "estimators.base",
     "FitVerdict": "fit.trust.verdict",
     "GapWarning": "fit.spectral.eigenvectors",
+    "GraphScaling": "estimators.spectral.graph_scaling",
     "GreedyProcrustes": "estimators.greedy",
     "HessianLLE": "estimators.spectral.normalized",
     "Isomap": "estimators.spectral.isomap",
@@ -127,6 +137,8 @@ _LATER = {
     "PCA": "estimators.linear.pca",
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
+    "ScalingVerdict": "fit.scaling.verdict",
+    "TriedStart": "fit.scaling.run",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",
