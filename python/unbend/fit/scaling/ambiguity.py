@@ -19,13 +19,19 @@ from scipy.sparse.linalg import eigsh, splu
 
 from ..problem import Array, members
 from .pairs import Ends, MeasuredPairs, symmetric
+from .stress import profile
 
 __all__ = ["Ambiguity", "ambiguity_of", "core_of"]
 
 Numbers = npt.NDArray[np.int64]
 
-MAX_EXAMINED_POINTS = 20_000
-"""Parts of more points are not examined for motions and reflections."""
+MAX_OPERATIONS = 2e10
+"""Parts are not examined for motions and reflections if the bound of the operations of a factor is larger, as with
+50,000 points in the plane or 2,000 in space."""
+
+SHORTEST = 16
+"""In graphs of twice this mean degree, pairs that are among this number of shortest ones of a point are examined
+first: if they fix all points, so do all pairs."""
 
 MAX_MODES = 16
 """Number of null vectors beyond the rigid motions, or the affine maps, that are looked for."""
@@ -54,8 +60,8 @@ class Ambiguity:
     loose : ndarray of int
         Points with d pairs or fewer, and those that have d or fewer after these are left out.
     movable : ndarray of int or None
-        Points, not loose, that can move while no distance changes. None if there are more than 20,000 points
-        in a part: they are not examined.
+        Points, not loose, that can move while no distance changes. None if they are not examined, because
+        this takes too long.
     reflectable : ndarray of int or None
         Points, neither loose nor movable, that belong to a part with several positions, such as one that can
         be reflected. None if they are not examined.
@@ -77,19 +83,19 @@ class Ambiguity:
 def ambiguity_of(pairs: MeasuredPairs, y: Array) -> Ambiguity:
     """Find the points that the distances do not determine, near an embedding."""
     n, d = y.shape
-    core = core_of(pairs, d)
+    core = core_of(pairs, d) | _complete(pairs)
     loose = np.flatnonzero(~core)
     rigid = d * (d + 1) // 2
     n_parts = len(np.unique(pairs.labels))
     redundancy = len(pairs) / max(1, n * d - rigid * n_parts)
-    points = np.flatnonzero(core)
+    points = np.flatnonzero(core & ~_complete(pairs))
     inner = pairs.part(points)
-    shaken = y[points] + _shaking(inner, d)
+    shaken = y[points] + _shaking(inner, y[points])
     movable, reflectable, motions, reflections = np.zeros(n, bool), np.zeros(n, bool), 0, 0
     for part in members(inner.labels) if len(points) else []:
-        if len(part) > MAX_EXAMINED_POINTS:
+        found = _examined(inner.part(part), shaken[part])
+        if found is None:
             return Ambiguity(loose, None, None, 0, 0, redundancy)
-        found = _Examined.of(inner.part(part), shaken[part])
         movable[points[part[found.movable]]] = True
         reflectable[points[part[found.reflectable & ~found.movable]]] = True
         motions, reflections = motions + found.n_motions, reflections + found.n_reflections
@@ -116,9 +122,45 @@ def core_of(pairs: MeasuredPairs, d: int) -> npt.NDArray[np.bool_]:
         inside &= ~few
 
 
-def _shaking(pairs: MeasuredPairs, d: int) -> Array:
+def _complete(pairs: MeasuredPairs) -> npt.NDArray[np.bool_]:
+    """Return the mask of the points whose component has all pairs, and so one shape."""
+    sizes = np.bincount(pairs.labels)[pairs.labels]
+    full = (pairs.degrees == sizes - 1) & (sizes > 1)
+    return np.asarray(np.bincount(pairs.labels, ~full)[pairs.labels] == 0)
+
+
+def _shaking(pairs: MeasuredPairs, y: Array) -> Array:
     typical = float(np.median(pairs.distances)) if len(pairs) else 0.0
-    return SHAKE * typical * np.random.default_rng(0).normal(size=(pairs.n_points, d))
+    return SHAKE * (typical or 1.0) * np.random.default_rng(0).normal(size=y.shape)
+
+
+def _examined(pairs: MeasuredPairs, y: Array) -> _Examined | None:
+    """Examine a connected part, or return None if that takes too long."""
+    fewer = pairs
+    if len(pairs) > SHORTEST * pairs.n_points:
+        short = _shortest(pairs)
+        fewer = short if core_of(short, y.shape[1]).all() and not short.labels.any() else pairs
+    if _operations(fewer, y.shape[1]) > MAX_OPERATIONS:
+        return None
+    found = _Examined.of(fewer, y)
+    if len(fewer) == len(pairs) or not (found.movable | found.reflectable).any():
+        return found
+    return None if _operations(pairs, y.shape[1]) > MAX_OPERATIONS else _Examined.of(pairs, y)
+
+
+def _shortest(pairs: MeasuredPairs) -> MeasuredPairs:
+    """Return the pairs that are among the shortest of one of their points."""
+    points, number = pairs.ends.ravel(), np.repeat(np.arange(len(pairs)), 2)
+    order = np.lexsort((pairs.distances[number], points))
+    begins = np.cumsum(pairs.degrees) - pairs.degrees
+    rank = np.arange(len(points)) - begins[points[order]]
+    chosen = np.unique(number[order][rank < SHORTEST])
+    return MeasuredPairs(pairs.n_points, pairs.ends[chosen], pairs.distances[chosen], pairs.weights[chosen])
+
+
+def _operations(pairs: MeasuredPairs, d: int) -> float:
+    """Return a bound of the operations that a factor of the squared rigidity matrix takes."""
+    return float(((d * profile(pairs.graph)) ** 2).sum()) * d
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,17 +239,18 @@ def _motions(y: Array) -> Array:
 def _moved(vectors: Array, trivial: Array, near: csr_array) -> npt.NDArray[np.bool_]:
     """Return the points that null vectors move against the largest part, of shapes (n, c, k) and (n, c, t).
 
-    The trivial motions are fitted to points within two steps of a random one, again and again; the motion
-    that most points follow is that of the largest part.
+    The trivial motions are fitted to points within one step of a random one, then within two, again and
+    again; the motion that most points follow is that of the largest part.
     """
     n = len(vectors)
     limit = MOVED * float(np.abs(vectors).max(initial=0.0))
     best = np.zeros(n, dtype=bool)
     for center in np.random.default_rng(0).permutation(n)[:TRIALS]:
-        sample = near[near[[center]].indices].indices
-        follows = _following(vectors, trivial, np.unique(sample), limit)
-        if follows.sum() > best.sum():
-            best = follows
+        close = near[[center]].indices
+        for sample in (np.append(close, center), np.unique(near[close].indices)):
+            follows = _following(vectors, trivial, sample, limit)
+            if follows.sum() > best.sum():
+                best = follows
         if 2 * best.sum() > n:
             break
     return ~_following(vectors, trivial, np.flatnonzero(best), limit) if best.any() else ~best

@@ -12,7 +12,7 @@ from .pairs import Ends
 
 Numbers = npt.NDArray[Any]
 
-__all__ = ["place"]
+__all__ = ["Rays", "place"]
 
 MAX_ITER, TOL = 100, 1e-10
 """Maximum number of steps, and the length of the last one as a share of the largest distance."""
@@ -42,7 +42,7 @@ def place(ends: Ends, distances: Array, names: Ends, known: Array) -> tuple[Arra
             f"point {names[point]} has {degrees[point]} distances to fitted points: at least {d + 1} are needed "
             f"to place it in {d} dimensions"
         )
-    rays = _Rays(ends[:, 0], known[ends[:, 1]], distances, degrees)
+    rays = Rays(ends[:, 0], known[ends[:, 1]], distances, np.ones(len(ends)), len(names))
     y = rays.linear()
     values = rays.values(y)
     for _ in range(MAX_ITER):
@@ -56,11 +56,14 @@ def place(ends: Ends, distances: Array, names: Ends, known: Array) -> tuple[Arra
     return y, np.sqrt(values / degrees)
 
 
-class _Rays:
-    """Distances from points to known points."""
+class Rays:
+    """Weighted distances from points to known points."""
 
-    def __init__(self, point: Numbers, known: Array, distances: Array, degrees: Numbers) -> None:
-        self._point, self._known, self._distances, self._degrees = point, known, distances, degrees
+    def __init__(self, point: Numbers, known: Array, distances: Array, weights: Array, n: int) -> None:
+        self._point, self._known, self._n = point, known, n
+        self._distances, self._weights = distances, weights
+        total = self._sums(np.ones(len(point)))
+        self._total = np.where(total > 0, total, 1.0)
 
     def values(self, y: Array) -> Array:
         """Return the stress of each point."""
@@ -79,6 +82,15 @@ class _Rays:
         """Return the Gauss-Newton step of each point."""
         units, lengths = self._units(y)
         return self._solve(units, self._distances - lengths)
+
+    def mirrored(self, y: Array) -> Array:
+        """Return the reflection of each point in the plane, or line, that fits its known points best."""
+        means, d = self._mean(self._known), y.shape[1]
+        centered = self._known - means[self._point]
+        products = np.stack([self._sums(a * b) for a in centered.T for b in centered.T], axis=1)
+        normals = np.linalg.eigh(products.reshape(-1, d, d))[1][:, :, 0]
+        mirrored: Array = y - 2 * ((y - means) * normals).sum(axis=1)[:, None] * normals
+        return mirrored
 
     def majorized(self, y: Array) -> Array:
         """Return the step of each point to the mean of the points that its distances want."""
@@ -103,7 +115,8 @@ class _Rays:
         return np.asarray(solved[:, :, 0])
 
     def _mean(self, rows: Array) -> Array:
-        return np.stack([self._sums(column) for column in rows.T], axis=1) / self._degrees[:, None]
+        return np.stack([self._sums(column) for column in rows.T], axis=1) / self._total[:, None]
 
     def _sums(self, values: Array) -> Array:
-        return np.asarray(np.bincount(self._point, values, len(self._degrees)), dtype=np.float64)
+        weighted = np.bincount(self._point, self._weights * values, self._n)
+        return np.asarray(weighted, dtype=np.float64)

@@ -20,6 +20,7 @@ from .ambiguity import Ambiguity, ambiguity_of
 from .pairs import Ends, MeasuredPairs
 from .patches import cover, embed_patches
 from .paths import embed_paths
+from .repair import reflected
 from .stress import Laplacian, Minimum, Stress, minimize
 from .synchronize import bring_together
 from .verdict import ScalingVerdict, Shape, overlap_of, verdict_of
@@ -31,6 +32,9 @@ Start = Literal["auto", "patches", "paths", "random"]
 MAX_FINISHED_POINTS, PREVIEW_STEPS = 20_000, 50
 """Up to this number of points every start is minimized to the end; of more, all take this number of steps and
 the best goes on."""
+
+MAX_REPAIRS = 10
+"""Maximum number of times that points are reflected and the stress is minimized again."""
 
 EXACT_FIT = 1e-10
 """Stress up to this share of the sum of w d^2 counts as none when starts are compared."""
@@ -100,6 +104,7 @@ class GraphScalingSettings:
     n_init: int = 4
     accelerate: bool = True
     max_iter: int = 1000
+    repair: int = MAX_REPAIRS
     tol: float = 1e-6
     random_state: RandomState = None
     threads: int = 0
@@ -124,6 +129,11 @@ class GraphScalingSettings:
                 others = [_shape(best.minimum, run.minimum, task.total) for run in runs if run is not best]
         return self._examined(pairs, embedding, tried, histories, others, progress)
 
+    def _overlap(self, pairs: MeasuredPairs, y: Array) -> float:
+        """Return the overlap of the largest component."""
+        points = np.flatnonzero(pairs.labels == np.bincount(pairs.labels).argmax())
+        return overlap_of(pairs.part(points), y[points], self.threads)
+
     def _examined(
         self,
         pairs: MeasuredPairs,
@@ -139,7 +149,7 @@ class GraphScalingSettings:
         error = math.sqrt(value / measured.total) if measured.total else 0.0
         with progress.stage("evidence", 1):
             ambiguity = ambiguity_of(pairs, y)
-            verdict = verdict_of(pairs, error, overlap_of(pairs, y, self.threads), ambiguity, others)
+            verdict = verdict_of(pairs, error, self._overlap(pairs, y), ambiguity, others)
         if not verdict.trusted:
             warn(verdict.sentence, UntrustedWarning)
         return ScaledGraph(
@@ -246,11 +256,25 @@ class _Component:
             return bring_together(patches, self._stress, self._laplacian, self._typical)
 
     def _minimized(self, start: Array, steps: int) -> Minimum:
+        """Return the minimum of the stress from a start, after points were reflected where that lowers it."""
         settings = self._settings
         with self._progress.stage("stress", settings.max_iter):
-            ask = partial(self._report_stress, settings.max_iter)
-            run = partial(minimize, self._stress, self._laplacian, start, steps, settings.tol)
-            return run(accelerate=settings.accelerate, ask=ask)
+            found = self._descended(start, steps)
+            for _ in range(settings.repair):
+                better = reflected(self._pairs, found.coordinates) if found.converged else None
+                if better is None:
+                    return found
+                again = self._descended(better, steps - found.n_iter)
+                if again.stress >= found.stress:
+                    return found
+                found = replace(again, history=found.history[:-1] + again.history)
+            return found
+
+    def _descended(self, start: Array, steps: int) -> Minimum:
+        settings = self._settings
+        ask = partial(self._report_stress, settings.max_iter)
+        run = partial(minimize, self._stress, self._laplacian, start, steps, settings.tol)
+        return run(accelerate=settings.accelerate, ask=ask)
 
     def _report_stress(self, total: int, done: int, value: float) -> None:
         if self._progress.report("stress", done, total, value):

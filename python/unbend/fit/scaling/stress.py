@@ -23,14 +23,15 @@ from ..assembly import conjugate_gradients, one_blas_thread
 from ..problem import Array
 from .pairs import Ends, MeasuredPairs, symmetric
 
-__all__ = ["Laplacian", "Minimum", "Stress", "minimize"]
+__all__ = ["Laplacian", "Minimum", "Stress", "minimize", "profile"]
 
 MAX_FACTOR_ENTRIES = 3 * 10**8
 """Bound of the entries of a factor in the order of Cuthill and McKee. Above it, systems are solved by conjugate
 gradients: graphs without small separators fill their factor, and are well conditioned."""
 
-MAX_FACTOR_DENSITY = 0.25
-"""Share of all pairs above which systems are solved by conjugate gradients, which take few steps then."""
+MAX_FACTOR_DENSITY, MAX_DENSE_POINTS = 0.5, 300
+"""If the same bound is above this share of all pairs, systems are solved by conjugate gradients as well, unless
+the points are few."""
 
 SOLVE_TOL, MAX_SOLVE_STEPS = 1e-10, 1000
 """Conjugate gradients end at this residual, as a share of the right-hand side, or after this number of
@@ -138,17 +139,18 @@ class Laplacian:
 def _fills(joined: csr_array) -> bool:
     """Return whether a factor would have too many entries."""
     n = joined.shape[0]
-    if joined.nnz > MAX_FACTOR_DENSITY * n**2 and n > 1:
-        return True
-    if n**2 / 2 <= MAX_FACTOR_ENTRIES:
-        return False
-    order = reverse_cuthill_mckee(joined, symmetric_mode=True)
+    limit = min(MAX_FACTOR_ENTRIES, MAX_FACTOR_DENSITY * n**2 / 2)
+    return n > MAX_DENSE_POINTS and bool(profile(joined).sum() > limit)
+
+
+def profile(joined: csr_array) -> npt.NDArray[np.int64]:
+    """Return the number of entries of each row of a factor in the order of Cuthill and McKee, at most."""
+    n = joined.shape[0]
     place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
-    rows = np.repeat(place, np.diff(joined.indptr))
+    place[reverse_cuthill_mckee(joined, symmetric_mode=True)] = np.arange(n)
     first = np.arange(n)
-    np.minimum.at(first, rows, place[joined.indices])
-    return int((np.arange(n) - first).sum()) > MAX_FACTOR_ENTRIES
+    np.minimum.at(first, np.repeat(place, np.diff(joined.indptr)), place[joined.indices])
+    return np.asarray(np.arange(n) - first + 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,13 +102,12 @@ class Shape:
 
 
 def overlap_of(pairs: MeasuredPairs, y: Array, threads: int) -> float:
-    """Return the share of the nearest embedded points that are far apart on the graph; `y` is laid out."""
+    """Return the share of the nearest embedded points that are far apart on the graph, which is connected."""
     if len(pairs) == 0:
         return 0.0
     matrix = pairs.graph
     graph = _core.Graph(matrix.indices.astype(np.uint32), indptr=matrix.indptr.astype(np.int64))
-    centers = np.flatnonzero(pairs.degrees > 0)
-    examined = centers[:: max(1, len(centers) // N_OVERLAP_CENTERS)].astype(np.uint32)
+    examined = np.arange(0, len(y), max(1, len(y) // N_OVERLAP_CENTERS), dtype=np.uint32)
     return float(_core.overlap(np.ascontiguousarray(y), graph, OVERLAP_STEPS, examined, threads).mean())
 
 
