@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
     from .fit.scaling.ambiguity import Ambiguity
-    from .fit.scaling.run import TriedStart
     from .fit.scaling.verdict import ScalingVerdict
     from .fit.spectral.eigenvectors import GapWarning
     from .fit.spectral.normalized import CollapsedWarning
@@ -88,7 +87,6 @@ __all__ = [
     "Seam",
     "Selection",
     "Stopped",
-    "TriedStart",
     "UntrustedWarning",
     "Verdict",
     "WithNeighbors",
@@ -138,7 +136,6 @@ _LATER = {
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
     "ScalingVerdict": "fit.scaling.verdict",
-    "TriedStart": "fit.scaling.run",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",

@@ -11,11 +11,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import unbend as ub
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from unbend.core.kinds import Kind, boolean, choice, count, number, optional, share, word_or
 from unbend.core.parameters import WIDTH, checked, documented, entries, table
 from unbend.core.shared_parameters import FUNCTIONS
-from unbend.estimators.tables.attributes import ATTRIBUTES, LINEAR, NORMALIZED, ON_GRAPH, PROCRUSTES
+from unbend.estimators.tables.attributes import (
+    ATTRIBUTES,
+    DISTANCES,
+    LINEAR,
+    NORMALIZED,
+    ON_GRAPH,
+    PROCRUSTES,
+)
 from unbend.estimators.tables.parameters import PARAMETERS
 from unbend.graph.neighbors import DEFAULT_NEIGHBORS
 
@@ -29,9 +37,10 @@ FAMILIES = {
         ub.LaplacianEigenmaps,
         ub.DiffusionMaps,
     ],
-    "": [ub.Isomap, ub.PCA, ub.RandomProjection, ub.ClassicalScaling],
+    "": [ub.Isomap, ub.PCA, ub.RandomProjection, ub.ClassicalScaling, ub.GraphScaling],
 }
 ESTIMATORS = [(kind, family) for family, kinds in FAMILIES.items() for kind in kinds]
+OWN = {ub.Isomap: ON_GRAPH, ub.GraphScaling: DISTANCES}
 LISTS = {"procrustes": PROCRUSTES, "normalized": NORMALIZED}
 MANNERED = re.compile(
     r"\b(so many|beside|anew|told|said of|for to|shall|nobody|whoever|as by|there is to say|be it|"
@@ -45,7 +54,7 @@ every = pytest.mark.parametrize(
 
 def rewritten(kind, family):
     """An estimator with the constructor of another, documented from the tables alone."""
-    listed = LISTS.get(family, ON_GRAPH if kind is ub.Isomap else LINEAR)
+    listed = LISTS.get(family, OWN.get(kind, LINEAR))
     bare = type(kind.__name__, (kind,), {"__doc__": "Summary.", "__init__": kind.__init__})
     scopes = [family] if family else []
     return documented(PARAMETERS, ATTRIBUTES, scopes=scopes, attributes=listed)(bare)
@@ -114,6 +123,7 @@ def test_every_attribute_is_listed_or_belongs_to_one_class():
 @every
 def test_learned_attributes_have_a_text(kind, family):
     X = np.random.default_rng(0).normal(size=(60, 3))
+    X = cdist(X, X) if kind is ub.GraphScaling else X
     known = {name for scope in (kind.__name__, family, "") for name in ATTRIBUTES.get(scope, {})}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

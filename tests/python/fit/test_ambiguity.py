@@ -14,8 +14,8 @@ from unbend.fit.scaling.verdict import Shape, verdict_of
 FLAT = np.random.default_rng(0)
 
 
-def disk(n, radius, shift=0.0):
-    points = FLAT.random((n, 2)) + [shift, 0.0]
+def disk(n, radius):
+    points = FLAT.random((n, 2))
     return points, cKDTree(points).query_pairs(radius, output_type="ndarray")
 
 
@@ -28,7 +28,7 @@ def measured(points, ends):
 
 def joined(shared):
     """A large cluster and a small one, 4 to the right, that share the points 0, 1, ..., which lie in between."""
-    large, small = FLAT.random((30, 2)), FLAT.random((12, 2)) + [4.0, 0.0]
+    large, small = FLAT.random((30, 2)), FLAT.random((12, 2)) + np.array([4.0, 0.0])
     middle = np.array([[2.0, 0.1], [2.2, 0.9], [1.9, 0.5]])[:shared]
     points = np.concatenate([middle, large, small])
     first = np.arange(shared + 30)

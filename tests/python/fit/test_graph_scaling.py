@@ -106,7 +106,7 @@ def test_a_full_matrix_is_scaled_as_by_scikit_learn():
 
 @pytest.mark.parametrize("accelerate", [False, True])
 def test_no_step_raises_the_stress(accelerate):
-    points, ends, lengths = hall(300)
+    _, ends, lengths = hall(300)
     start = np.random.default_rng(0).normal(size=(300, 2))
     history = scaled(ends, distances=lengths, n_points=300, init=start, accelerate=accelerate).trace_[
         "history"
@@ -181,7 +181,7 @@ def test_exact_distances_give_the_points_back(n, d, radius):
 
 @pytest.mark.parametrize("start", ["patches", "paths", "random"])
 def test_starts_can_be_chosen(start):
-    points, ends, lengths = hall(400)
+    _, ends, lengths = hall(400)
     found = scaled(ends, distances=lengths, n_points=400, start=start, n_init=3)
     assert {one.name for one in found.candidates_} == {start}
     largest = [one for one in found.candidates_ if one.component == found.candidates_[0].component]
@@ -201,7 +201,7 @@ def test_patches_do_not_bend_around_a_hole():
 
 
 def test_distances_scale_and_points_can_be_renumbered():
-    points, ends, lengths = hall(500)
+    _, ends, lengths = hall(500)
     found = scaled(ends, distances=lengths, n_points=500)
     larger = scaled(ends, distances=1e6 * lengths, n_points=500)
     np.testing.assert_allclose(1e6 * pdist(found.embedding_), pdist(larger.embedding_), rtol=1e-4)
@@ -303,7 +303,7 @@ def test_bad_parameters_are_refused():
 
 
 def test_memory_is_checked_before_the_fit():
-    points, ends, lengths = hall(1000)
+    _, ends, lengths = hall(1000)
     model = ub.GraphScaling(max_memory=10_000)
     with pytest.raises(MemoryError, match=r"needs about .* but max_memory is 10.0 kB"):
         model.fit(ends, distances=lengths, n_points=1000)
@@ -341,7 +341,7 @@ def test_new_points_are_placed_by_their_distances():
 
 
 def test_fitted_points_are_placed_where_they_are():
-    points, ends, lengths = hall(300)
+    _, ends, lengths = hall(300)
     found = scaled(ends, distances=lengths, n_points=300)
     graph = coo_array((lengths, tuple(ends.T)), shape=(300, 300))
     order = np.random.default_rng(0).permutation(300)
@@ -351,7 +351,7 @@ def test_fitted_points_are_placed_where_they_are():
 
 
 def test_files_and_pickles(tmp_path):
-    points, ends, lengths = hall(300)
+    _, ends, lengths = hall(300)
     found = scaled(ends, distances=lengths, n_points=300)
     for copy in (ub.load(found.save(tmp_path / "hall.unbend")), pickle.loads(pickle.dumps(found))):
         np.testing.assert_array_equal(copy.embedding_, found.embedding_)
@@ -362,7 +362,7 @@ def test_files_and_pickles(tmp_path):
 
 @pytest.mark.parametrize("stage", ["patches", "paths", "stress"])
 def test_a_fit_can_be_stopped(stage):
-    points, ends, lengths = hall(500)
+    _, ends, lengths = hall(500)
     model = ub.GraphScaling(callback=lambda name, done, total, best: name == stage and done > 0)
     with pytest.raises(ub.Stopped, match=f"in its stage {stage}"):
         model.fit(ends, distances=lengths, n_points=500)
@@ -370,7 +370,7 @@ def test_a_fit_can_be_stopped(stage):
 
 
 def test_inputs_are_not_written_to():
-    points, ends, lengths = hall(300)
+    _, ends, lengths = hall(300)
     matrix = coo_array((lengths, tuple(ends.T)), shape=(300, 300)).tocsr()
     before = matrix.copy()
     scaled(matrix)

@@ -300,9 +300,9 @@ PARAMETERS = table(
             Weights of the pairs in the stress. "equal" is 1 for each, "relative" is 1 / d_ij^2, which suits
             errors that are a share of the distance. Weights that are passed to `fit` are multiplied by it.
         start
-            Where the minimization starts. "patches" embeds small parts of the graph and brings them
-            together; "paths" scales the lengths of shortest paths, which bend around holes; "random" draws
-            `n_init` starts. "auto" tries "patches" and "paths". The least stress wins.
+            Start of the minimization. "patches" embeds small parts of the graph and aligns them; "paths"
+            scales the lengths of shortest paths, which bend around holes; "random" draws `n_init` starts.
+            "auto" tries "patches" and "paths". The least stress wins.
         n_init
             Number of random starts; only with start="random".
         accelerate

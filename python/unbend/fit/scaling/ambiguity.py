@@ -70,6 +70,16 @@ class Ambiguity:
         part are found.
     redundancy : float
         Number of pairs for each coordinate, without those of rigid motions. Below 1, something can move.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, unbend as ub
+    >>> square = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3], [3, 4]]  # The last point has one distance.
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     found = ub.GraphScaling().fit(square, distances=[1, 1, 1, 1, 2**0.5, 2**0.5, 1])
+    >>> found.ambiguity_.loose.tolist(), found.ambiguity_.n_motions
+    ([4], 0)
     """
 
     loose: Numbers = field(repr=False)
