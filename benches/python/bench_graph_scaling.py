@@ -242,7 +242,7 @@ def picture(path):
         shown = moved @ left @ right + middle
         axis.scatter(*shown.T, c=points[part, 1], s=4, cmap="viridis", linewidths=0)
         off = np.median(np.linalg.norm(shown - points[part], axis=1))
-        axis.set_title(name if name == "the hall" else f"{name}\nmedian error {off:.3f}", fontsize=10)
+        axis.set_title("the hall\n" if name == "the hall" else f"{name}\nmedian error {off:.3f}", fontsize=10)
         axis.set_aspect("equal")
         axis.set_axis_off()
     figure.savefig(path, dpi=110)

@@ -115,7 +115,7 @@ def test_a_hinge_is_not_trusted():
     points, ends, second = joined(1)
     lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
     with pytest.warns(
-        ub.UntrustedWarning, match=f"{len(second)} of {len(points)} points can move while no distance"
+        ub.UntrustedWarning, match=f"{len(second)} of {len(points)} points, that can move while no distance"
     ):
         found = ub.GraphScaling(random_state=0).fit(ends, distances=lengths)
     assert not found.verdict_.trusted

@@ -27,7 +27,7 @@ Numbers = npt.NDArray[np.int64]
 
 MAX_OPERATIONS = 2e10
 """Parts are not examined for motions and reflections if the bound of the operations of a factor is larger, as with
-50,000 points in the plane or 2,000 in space."""
+40,000 points in the plane or 4,000 in space."""
 
 SHORTEST = 16
 """In graphs of twice this mean degree, pairs that are among this number of shortest ones of a point are examined

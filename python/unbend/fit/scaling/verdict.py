@@ -140,15 +140,16 @@ def verdict_of(
 
 def _ambiguous(found: Ambiguity, n: int, n_parts: int) -> list[Reason]:
     kinds = (
-        ("points", found.loose, "have too few distances to have one place"),
-        ("motions", found.movable, "can move while no distance changes"),
-        ("reflections", found.reflectable, "belong to parts that fit in several ways, such as reflected"),
+        ("points", found.loose, "with too few distances to have one place"),
+        ("motions", found.movable, "that can move while no distance changes"),
+        ("reflections", found.reflectable, "in parts that fit in several ways, such as reflected"),
     )
     reasons = []
     for name, points, text in kinds:
         count = 0 if points is None else len(points)
         if n_parts < n and count > MAX_AMBIGUOUS * n:
-            reasons.append(Reason(name, count / n, MAX_AMBIGUOUS, f"{count:,} of {n:,} points {text}"))
+            said = f"the distances do not fix {count:,} of {n:,} points, {text}"
+            reasons.append(Reason(name, count / n, MAX_AMBIGUOUS, said))
     return reasons
 
 
