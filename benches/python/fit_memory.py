@@ -25,6 +25,8 @@ from pathlib import Path
 import numpy as np
 import unbend as ub
 from scipy.optimize import nnls
+from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from timing import machine, row, use_threads
 from unbend.core import memory
@@ -39,6 +41,7 @@ ESTIMATORS = {
     "linear": "PCA",
     "projection": "RandomProjection",
     "scaling": "ClassicalScaling",
+    "graph scaling": "GraphScaling",
 }
 
 TARGET = 1.05  # An estimate that is a little too high is better than one that is too low.
@@ -61,7 +64,7 @@ class Case:
 
     def parameters_of_estimator(self):
         s, parameters = self.sizes, {"n_components": self.sizes.d}
-        if s.k:
+        if s.k and self.algorithm != "graph scaling":
             parameters |= {"n_neighbors": s.k, "n_jobs": s.threads}
         if self.algorithm == "greedy":
             parameters["n_init"] = s.starts
@@ -140,6 +143,11 @@ def cases():
     changes = {}, {"landmarks": 500}, {"landmarks": 2000}
     for n in (4000, 8000):
         yield from grid("scaling", [n], *changes, q=n, k=0, parameters={"metric": "precomputed"})
+    for n in (3000, 10_000, 30_000, 100_000):
+        yield from grid("graph scaling", [n], q=n, k=12)
+    yield from grid("graph scaling", [10_000], {"k": 24}, {"k": 24, "d": 3}, q=10_000)
+    for n in (1000, 2000):
+        yield from grid("graph scaling", [n], q=n, k=n - 1)
 
 
 def procrustes_cases(algorithm):
@@ -173,6 +181,8 @@ def points(case):
         x = rng.uniform(size=(s.n, s.d))
     if case.algorithm == "scaling":
         return cdist(x, x)
+    if case.algorithm == "graph scaling":
+        return pairs_in_range(rng.uniform(size=(s.n, s.d)), s.k)
     if s.q > x.shape[1]:
         axes = np.linalg.qr(rng.normal(size=(s.q, x.shape[1])))[0].T
         blocks = np.array_split(x, max(1, s.n * s.q // 2**22))
@@ -181,12 +191,24 @@ def points(case):
     return np.ascontiguousarray(x, dtype=np.float32 if s.itemsize == 4 else np.float64)
 
 
+def pairs_in_range(x, degree):
+    """Return the distances of pairs in range, such that a point has so many others within it on average."""
+    n, d = x.shape
+    if degree >= n - 1:
+        return cdist(x, x)
+    ball = {1: 2.0, 2: np.pi, 3: 4 * np.pi / 3}[d]
+    ends = cKDTree(x).query_pairs((degree / (n * ball)) ** (1 / d), output_type="ndarray")
+    lengths = np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1)
+    noisy = lengths * (1 + 0.05 * np.random.default_rng(1).normal(size=len(ends)))
+    return csr_array((noisy, tuple(ends.T)), shape=(n, n))
+
+
 def child(case):
     """Print the measured peak of a fit."""
     model, s = case.model(), case.sizes
     warnings.simplefilter("ignore")
     x = points(case)
-    few = 600 if case.algorithm == "scaling" else s.q
+    few = 600 if case.algorithm in ("scaling", "graph scaling") else s.q
     small = Case(
         case.algorithm, Sizes(600, few, min(s.d, 3), s.k), estimator=case.kind, parameters=case.parameters
     )

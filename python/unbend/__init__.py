@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .estimators.on_graph import DisconnectedWarning
     from .estimators.pipeline import WithNeighbors
     from .estimators.procrustes import ProcrustesAlignment
+    from .estimators.spectral.graph_scaling import GraphScaling
     from .estimators.spectral.isomap import Isomap
     from .estimators.spectral.normalized import (
         LTSA,
@@ -45,12 +46,15 @@ if TYPE_CHECKING:
     from .estimators.spectral.unfolding import MaximumVarianceUnfolding
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
+    from .fit.scaling.ambiguity import Ambiguity
+    from .fit.scaling.verdict import ScalingVerdict
     from .fit.spectral.eigenvectors import GapWarning
     from .fit.spectral.normalized import CollapsedWarning
     from .fit.trust.verdict import FitVerdict, UntrustedWarning
 
 __all__ = [
     "Alignment",
+    "Ambiguity",
     "Candidate",
     "Charts",
     "ClassicalScaling",
@@ -65,6 +69,7 @@ __all__ = [
     "Faithfulness",
     "FitVerdict",
     "GapWarning",
+    "GraphScaling",
     "GreedyProcrustes",
     "Grid",
     "HessianLLE",
@@ -87,6 +92,7 @@ __all__ = [
     "RefinementInterrupted",
     "Report",
     "RiemannianLearning",
+    "ScalingVerdict",
     "Seam",
     "Selection",
     "SplitScaling",
@@ -122,6 +128,7 @@ __all__ = [
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
 _LATER = {
+    "Ambiguity": "fit.scaling.ambiguity",
     "ClassicalScaling": "estimators.linear.scaling",
     "CollapsedWarning": "fit.spectral.normalized",
     "DiffusionMaps": "estimators.spectral.normalized",
@@ -130,6 +137,7 @@ _LATER = {
     "EqualPointsWarning": "estimators.base",
     "FitVerdict": "fit.trust.verdict",
     "GapWarning": "fit.spectral.eigenvectors",
+    "GraphScaling": "estimators.spectral.graph_scaling",
     "GreedyProcrustes": "estimators.greedy",
     "HessianLLE": "estimators.spectral.normalized",
     "Isomap": "estimators.spectral.isomap",
@@ -146,6 +154,7 @@ _LATER = {
     "RiemannianLearning": "estimators.spectral.riemannian",
     "SplitScaling": "estimators.linear.split",
     "SuccessiveEigenmaps": "estimators.spectral.successive",
+    "ScalingVerdict": "fit.scaling.verdict",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",

@@ -31,7 +31,7 @@ CORE_NAMES = {
 }
 """Stages by their name in the core."""
 
-OPEN_ENDED = ("refine",)
+OPEN_ENDED = ("refine", "stress")
 """The stages that end when nothing more can be gained, so that their share is not known before."""
 
 REWRITE_SECONDS = 0.1
@@ -161,7 +161,7 @@ class Progress:
         self._stage = None
 
     def _value(self, stage: str) -> str:
-        shown = self.best is not None and stage in ("greedy", "refine")
+        shown = self.best is not None and stage in ("greedy", "refine", "stress")
         return f", best {self.best:.3g}" if shown else ""
 
     def _stopped(self) -> Stopped:

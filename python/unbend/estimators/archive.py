@@ -20,6 +20,9 @@ from scipy.sparse import csr_array
 from ..files.tables import FileError, readable, write_atomically
 from ..fit.cut import Seam
 from ..fit.refine import Refinement
+from ..fit.scaling.ambiguity import Ambiguity
+from ..fit.scaling.run import TriedStart
+from ..fit.scaling.verdict import ScalingVerdict
 from ..fit.trust.candidates import TriedEmbedding
 from ..fit.trust.verdict import FitVerdict, Reason
 from ..graph.neighbors import Neighborhoods
@@ -76,7 +79,10 @@ RECORDS = {
     ),
     **{
         f"${kind.__name__}": Record(kind, _fields, kind)
-        for kind in (TriedEmbedding, Faithfulness, FitVerdict, LazyOverlap, Reason, Refinement, Seam)
+        for kind in (
+            *(TriedEmbedding, Faithfulness, FitVerdict, LazyOverlap, Reason, Refinement, Seam),
+            *(Ambiguity, ScalingVerdict, TriedStart),
+        )
     },
 }
 """Classes by their tag in the manifest."""

@@ -11,11 +11,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import unbend as ub
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from unbend.core.kinds import Kind, boolean, choice, count, number, optional, share, word_or
 from unbend.core.parameters import WIDTH, checked, documented, entries, table
 from unbend.core.shared_parameters import FUNCTIONS
-from unbend.estimators.tables.attributes import ATTRIBUTES, LINEAR, NORMALIZED, ON_GRAPH, PROCRUSTES
+from unbend.estimators.tables.attributes import (
+    ATTRIBUTES,
+    DISTANCES,
+    LINEAR,
+    NORMALIZED,
+    ON_GRAPH,
+    PROCRUSTES,
+)
 from unbend.estimators.tables.parameters import PARAMETERS
 from unbend.graph.neighbors import DEFAULT_NEIGHBORS
 
@@ -29,11 +37,18 @@ FAMILIES = {
         ub.LaplacianEigenmaps,
         ub.DiffusionMaps,
     ],
+    "distances": [ub.GraphScaling],
     "": [ub.PCA, ub.RandomProjection, ub.ClassicalScaling, ub.SplitScaling],
     "graph": [ub.Isomap, ub.MaximumVarianceUnfolding, ub.RiemannianLearning, ub.SuccessiveEigenmaps],
 }
 ESTIMATORS = [(kind, family) for family, kinds in FAMILIES.items() for kind in kinds]
-LISTS = {"": LINEAR, "graph": ON_GRAPH, "procrustes": PROCRUSTES, "normalized": NORMALIZED}
+LISTS = {
+    "": LINEAR,
+    "graph": ON_GRAPH,
+    "procrustes": PROCRUSTES,
+    "normalized": NORMALIZED,
+    "distances": DISTANCES,
+}
 MANNERED = re.compile(
     r"\b(so many|beside|anew|told|said of|for to|shall|nobody|whoever|as by|there is to say|be it|"
     r"neighbour\w*|normalis\w*|regularis\w*|colour\w*|centred|along the graph|turned?|rim|stranger)\b"
@@ -118,6 +133,8 @@ def test_learned_attributes_have_a_text(kind, family):
         pytest.importorskip("clarabel")
     if kind is ub.SplitScaling:
         X = np.abs(np.subtract.outer(X[:, 0], X[:, 0]))
+    if kind is ub.GraphScaling:
+        X = cdist(X, X)
     known = {name for scope in (kind.__name__, family, "") for name in ATTRIBUTES.get(scope, {})}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.parameters import entries, table
 
-__all__ = ["ATTRIBUTES", "LINEAR", "NORMALIZED", "ON_GRAPH", "PROCRUSTES"]
+__all__ = ["ATTRIBUTES", "DISTANCES", "LINEAR", "NORMALIZED", "ON_GRAPH", "PROCRUSTES"]
 
 ON_GRAPH = (
     "embedding_",
@@ -42,6 +42,23 @@ NORMALIZED = (*ON_GRAPH, "eigenvalues_", "maps_")
 
 LINEAR = ("embedding_", "timings_", "n_features_in_", "feature_names_in_")
 """Attributes of the estimators without a neighborhood graph."""
+
+DISTANCES = (
+    *LINEAR,
+    "pairs_",
+    "distances_",
+    "weights_",
+    "residuals_",
+    "component_labels_",
+    "stress_",
+    "normalized_stress_",
+    "n_iter_",
+    "candidates_",
+    "ambiguity_",
+    "verdict_",
+    "trace_",
+)
+"""Attributes of the estimator of measured distances, GraphScaling."""
 
 ATTRIBUTES = table(
     *entries(
@@ -278,6 +295,37 @@ ATTRIBUTES = table(
         mismatch_ : float
             Root mean square distance between the two places of a point that two groups share, or that is in
             the sample. 0 if the distances are Euclidean in d dimensions.
+        """
+    ),
+    GraphScaling=entries(
+        """
+        pairs_ : ndarray of int, shape (m, 2)
+            Pairs of points with a measured distance, the lower index first, each pair once.
+        distances_ : ndarray of shape (m,)
+            Distance of each pair, the weighted mean if it was measured several times.
+        weights_ : ndarray of shape (m,)
+            Weight of each pair in the stress.
+        residuals_ : ndarray of shape (m,)
+            Distance in the embedding minus the measured one.
+        stress_ : float
+            Raw stress: sum of w_ij (|y_i - y_j| - d_ij)^2 over the pairs. scikit-learn's `stress_` is the
+            same for a full matrix.
+        normalized_stress_ : float
+            Root of the stress as a share of the sum of w_ij d_ij^2: the relative error of the distances.
+        n_iter_ : int
+            Number of steps of the minimization that was kept; the largest of all connected components.
+        candidates_ : list of TriedStart
+            Starts that were tried in each connected component, with the stress that each led to.
+        ambiguity_ : Ambiguity
+            Points that the distances do not fix: loose ones, parts that move, and parts that can be
+            reflected.
+        verdict_ : ScalingVerdict
+            Verdict on the embedding as a whole: if it can be trusted, and why not, in numbers and words.
+        trace_ : dict
+            "history" is the stress before the first step and after each, for every connected component with
+            a pair, the largest first.
+        n_features_in_ : int
+            Number of points.
         """
     ),
     ClassicalScaling=entries(

@@ -330,6 +330,44 @@ PARAMETERS = table(
         combine=choice("overlap", "sample"),
         random_state=seed,
     ),
+    GraphScaling=entries(
+        """
+        n_components
+            Dimension d of the embedding.
+        weighting
+            Weights of the pairs in the stress. "equal" is 1 for each, "relative" is 1 / d_ij^2, which suits
+            errors that are a share of the distance. Weights that are passed to `fit` are multiplied by it.
+        start
+            Start of the minimization. "patches" embeds small parts of the graph and aligns them; "paths"
+            scales the lengths of shortest paths, which bend around holes; "random" draws `n_init` starts.
+            "auto" tries "patches" and "paths". The least stress wins.
+        n_init
+            Number of random starts; only with start="random".
+        accelerate
+            If True, each step combines the last eight (L-BFGS). If False, each step is one of SMACOF, as in
+            scikit-learn, and some ten times as many are needed.
+        max_iter
+            Maximum number of steps of each minimization. Raise it if `candidates_` says that the start that
+            was chosen did not converge.
+        tol
+            A minimization ends when its last five steps lower the stress by less than this share per step.
+        disconnected
+            Policy for pairs that do not join all points. "separate" embeds each connected component on its
+            own, sets them side by side and issues a :class:`DisconnectedWarning`. "error" raises a
+            ValueError.
+        random_state
+            Seed or generator for random starts, and for the landmarks of "paths".
+        """,
+        n_components=count(),
+        weighting=choice("equal", "relative"),
+        start=choice("auto", "patches", "paths", "random"),
+        n_init=count(),
+        accelerate=boolean,
+        max_iter=count(),
+        tol=non_negative,
+        disconnected=choice("separate", "error"),
+        random_state=seed,
+    ),
     ClassicalScaling=entries(
         """
         n_components

@@ -1,0 +1,1 @@
+"""Scaling of incomplete graphs: coordinates from the distances of some pairs of points."""
