@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from .fit.spectral.eigenvectors import GapWarning
     from .fit.spectral.normalized import CollapsedWarning
     from .fit.trust.verdict import FitVerdict, UntrustedWarning
+    from .mesh.files import read_mesh, write_mesh
+    from .mesh.flatten import Flattening, flatten
+    from .mesh.measures import MeshDistortion, distortion
 
 __all__ = [
     "Candidate",
@@ -57,6 +60,7 @@ __all__ = [
     "EqualPointsWarning",
     "Faithfulness",
     "FitVerdict",
+    "Flattening",
     "GapWarning",
     "GreedyProcrustes",
     "Grid",
@@ -65,6 +69,7 @@ __all__ = [
     "LTSA",
     "LaplacianEigenmaps",
     "LocallyLinearEmbedding",
+    "MeshDistortion",
     "ModifiedLLE",
     "Neighborhoods",
     "NotEuclideanWarning",
@@ -91,7 +96,9 @@ __all__ = [
     "compare",
     "datasets",
     "dimension",
+    "distortion",
     "faithfulness",
+    "flatten",
     "load",
     "metrics",
     "neighborhoods",
@@ -99,10 +106,12 @@ __all__ = [
     "plot",
     "price_of_normalization",
     "quality",
+    "read_mesh",
     "rectify",
     "refine",
     "report",
     "select",
+    "write_mesh",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
@@ -129,8 +138,14 @@ _LATER = {
     "RandomProjection": "estimators.linear.projection",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
+    "Flattening": "mesh.flatten",
+    "MeshDistortion": "mesh.measures",
     "Seam": "fit.cut",
+    "distortion": "mesh.measures",
+    "flatten": "mesh.flatten",
     "load": "estimators.models",
+    "read_mesh": "mesh.files",
+    "write_mesh": "mesh.files",
 }
 
 

@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "unbend"
 
 ROOMS = (
-    *("core", "files", "graph", "metrics", "judge", "fit", "plot", "partition", "estimators", "choose"),
-    *("report", "cli"),
+    *("core", "files", "graph", "metrics", "judge", "fit", "plot", "mesh", "partition", "estimators"),
+    *("choose", "report", "cli"),
 )
 """A room imports from itself and from those before it."""
 

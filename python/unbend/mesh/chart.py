@@ -30,7 +30,7 @@ StartName = Literal["auto", "tutte", "alignment"]
 MAX_BRANCHES = 12
 """A closed surface, or a disc that cannot be laid flat in double precision, is cut into at most so often."""
 
-MIN_GAIN = 0.1
+MIN_GAIN = 0.3
 """A further cut into a closed surface must lower the excess of the energy by this share."""
 
 DRAFT_TOL, DRAFT_ITER = 0.02, 20
@@ -100,11 +100,14 @@ def _within(chart: Chart, max_stretch: float | None) -> bool:
 
 
 def _branched(chart: Chart) -> Surface:
-    """Return the disc cut from where it is strained most to its boundary."""
+    """Return the disc cut from where it is strained, far from its boundary.
+
+    Strain is largest at the end of the last cut, where cutting further would gain one edge at a time.
+    """
     surface = chart.surface
-    strain = _Disc(surface).strain(chart.z)
-    strain[surface.loops[0]] = -np.inf
-    return surface.cut(branch(surface, int(np.argmax(strain))))
+    excess = np.maximum(_Disc(surface).strain(chart.z) - 4, 0)
+    gain = np.sqrt(excess) * depths(surface)
+    return surface.cut(branch(surface, int(np.argmax(gain))))
 
 
 @dataclass(frozen=True, eq=False)

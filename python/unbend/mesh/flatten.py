@@ -281,7 +281,7 @@ def _assembled(
         vertices=origins,
         face_indices=mesh.face_indices,
         chart_labels=labels[face_order],
-        seams=_seams(mesh.surface, faces),
+        seams=_seams(mesh.joined, faces),
         points=mesh.surface.points[origins],
         status=next((s for s in ("stopped", "max_iter") if s in statuses), "converged"),
         histories=[chart.history for _, chart in charts],

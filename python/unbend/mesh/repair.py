@@ -29,8 +29,8 @@ class Repaired:
     """A surface that can be cut and laid flat, and how it came from the mesh that was given."""
 
     surface: Surface = field(repr=False)
+    joined: Surface = field(repr=False)  # The same before a one-sided surface was opened.
     face_indices: Faces = field(repr=False)  # The given triangle of each triangle.
-    turned: Flags = field(repr=False)  # Whether the triangle was turned over.
     notes: tuple[str, ...]  # What was repaired, in words.
 
 
@@ -52,13 +52,14 @@ def repaired(vertices: Any, faces: Any) -> Repaired:
     if crowded:
         notes.append(f"{_count(crowded, 'edge')} of three or more triangles opened")
     surface = Surface(points, triangles, mates)
-    surface, turned = _oriented(surface, notes)
+    joined = _oriented(surface, notes)
+    surface = _two_sided(joined, notes)
     flat = int(np.count_nonzero(shapes_of(surface)[1]))
     if flat:
         notes.append(
             f"{_count(flat, 'triangle')} without area given a height of {MIN_HEIGHT:g} of the longest edge"
         )
-    return Repaired(surface, kept, turned, tuple(notes))
+    return Repaired(surface, joined, kept, tuple(notes))
 
 
 def shapes_of(surface: Surface) -> tuple[Array, Flags]:
@@ -152,29 +153,31 @@ def _distinct(triangles: Faces, notes: list[str]) -> Faces:
     return kept
 
 
-def _oriented(surface: Surface, notes: list[str]) -> tuple[Surface, Flags]:
-    """Turn triangles over until neighbors agree; open one-sided pieces where they cannot."""
+def _oriented(surface: Surface, notes: list[str]) -> Surface:
+    """Turn triangles over until neighbors agree, or in one-sided pieces, until neighbors along a tree do."""
     turned = _turned(surface, surface.pairs)
-    one_sided = turned is None
     if turned is None:
-        pairs = surface.pairs[_tree(surface)]
-        turned = _turned(surface, pairs)
+        turned = _turned(surface, surface.pairs[_tree(surface)])
         assert turned is not None  # a forest has no loop that could disagree
-    n_turned = int(np.count_nonzero(turned))
+    if not turned.any():
+        return surface
+    notes.append(f"{_count(int(np.count_nonzero(turned)), 'triangle')} turned over")
     mates = surface.mates
-    if n_turned:
-        notes.append(f"{_count(n_turned, 'triangle')} turned over")
-        faces = np.where(turned[:, None], surface.faces[:, [0, 2, 1]], surface.faces)
-        # Side k from corner k to corner k + 1 becomes side 2 - k.
-        renamed = np.arange(len(mates)).reshape(-1, 3)
-        renamed = np.where(turned[:, None], renamed[:, ::-1], renamed).ravel()
-        renamed_mates = np.where(mates == ALONE, ALONE, renamed[mates])
-        surface = Surface(surface.points, faces, renamed_mates[renamed])
-    if one_sided:
-        same_way = surface.tails[surface.pairs] == surface.tails[surface.mates[surface.pairs]]
-        notes.append(f"one-sided surface opened along {_count(int(same_way.sum()), 'edge')}")
-        surface = surface.cut(surface.pairs[same_way])
-    return surface, turned
+    # Side k from corner k to corner k + 1 becomes side 2 - k.
+    renamed = np.arange(len(mates)).reshape(-1, 3)
+    renamed = np.where(turned[:, None], renamed[:, ::-1], renamed).ravel()
+    faces = np.where(turned[:, None], surface.faces[:, [0, 2, 1]], surface.faces)
+    return Surface(surface.points, faces, np.where(mates == ALONE, ALONE, renamed[mates])[renamed])
+
+
+def _two_sided(surface: Surface, notes: list[str]) -> Surface:
+    """Open the edges where orientations disagree, which only one-sided surfaces have."""
+    pairs = surface.pairs
+    disagreeing = pairs[surface.tails[pairs] == surface.tails[surface.mates[pairs]]]
+    if len(disagreeing) == 0:
+        return surface
+    notes.append(f"one-sided surface opened along {_count(len(disagreeing), 'edge')}")
+    return surface.cut(disagreeing)
 
 
 def _turned(surface: Surface, pairs: Faces) -> Flags | None:
