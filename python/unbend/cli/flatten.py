@@ -10,7 +10,7 @@ import unbend as ub
 
 from ..files import FileError, write_atomically
 from ..mesh.files import check_mesh_target
-from .options import JSON, OUTPUT, Command
+from .options import JSON, OUTPUT, Command, UsageError
 from .words import show, shows_progress, timing_lines, wrapped
 
 __all__ = ["COMMAND"]
@@ -33,9 +33,16 @@ def run(options: argparse.Namespace) -> None:
     )
     ub.write_mesh(target, flat, force=options.force)
     if options.plot is not None:
-        figure = flat.plot().figure
-        write_atomically(options.plot, lambda path: figure.savefig(path, dpi=120), force=options.force)
+        _plot(flat, options)
     show(options, _record(flat, options), _lines(vertices, faces, flat, options))
+
+
+def _plot(flat: ub.Flattening, options: argparse.Namespace) -> None:
+    try:
+        figure: Any = flat.plot().figure
+    except ImportError:
+        raise UsageError("--plot needs matplotlib: pip install 'unbend[plot]'") from None
+    write_atomically(options.plot, lambda path: figure.savefig(path, dpi=120), force=options.force)
 
 
 NUMBERS = {

@@ -244,7 +244,9 @@ class Neighborhoods:
         return cls(columns[order].astype(np.uint32), indptr=indptr, distances=distances)
 
     @classmethod
-    def from_mesh(cls, faces: Any, n_vertices: int | None = None, *, rings: Literal[1, 2] = 1) -> Neighborhoods:
+    def from_mesh(
+        cls, faces: Any, n_vertices: int | None = None, *, rings: Literal[1, 2] = 1
+    ) -> Neighborhoods:
         """Use the edges of a triangle mesh: the neighbors of a vertex are those it shares an edge with.
 
         Parameters
@@ -274,7 +276,8 @@ class Neighborhoods:
         triangles = np.asarray(faces)
         if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
             raise ValueError(
-                f"faces has shape {triangles.shape} and dtype {triangles.dtype}: it must hold whole numbers in 3 columns"
+                f"faces has shape {triangles.shape} and dtype {triangles.dtype}: "
+                "it must hold whole numbers in 3 columns"
             )
         n = int(triangles.max(initial=-1)) + 1 if n_vertices is None else as_count(n_vertices, "n_vertices")
         if triangles.size and not 0 <= int(triangles.min()) <= int(triangles.max()) < n:

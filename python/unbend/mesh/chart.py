@@ -10,12 +10,11 @@ from typing import Literal
 import numpy as np
 
 from .. import _core
-from ..core.arrays import thread_count
 from ..core.progress import Progress
 from ..fit.problem import Problem
 from ..graph.neighbors import Neighborhoods
 from .cut import branch, depths, opened
-from .descent import Descent, Status, minimized
+from .descent import MAX_UNTANGLING_STEPS, Descent, Status, minimized, untangled
 from .energy import ENERGIES, Array, Complex, Faces, FlatMesh
 from .measures import stretch_of
 from .repair import shapes_of
@@ -29,6 +28,10 @@ StartName = Literal["auto", "tutte", "alignment"]
 
 MAX_BRANCHES = 12
 """A closed surface, or a disc that cannot be laid flat in double precision, is cut into at most so often."""
+
+MAX_FLIPPED_SHARE = 0.02
+"""Flips of the alignment are removed if at most this share of the triangles is flipped. More of them are folds of
+large parts, and Tutte's map is used."""
 
 MIN_GAIN = 0.3
 """A further cut into a closed surface must lower the excess of the energy by this share."""
@@ -133,8 +136,7 @@ class _Disc:
     def laid(self, settings: ChartSettings, draft: bool, cuts_left: int = MAX_BRANCHES) -> Chart:
         """Lay the disc flat; cut into it while rounding makes a flip of every start."""
         problem = self.problem(settings.n_jobs)
-        with settings.progress.stage("start"):
-            z, name = self._start(problem, settings)
+        z, name = self._start(problem, settings)
         if z is None:
             return _Disc(self._cut_deeper(settings, cuts_left)).laid(settings, draft, cuts_left - 1)
         return self._descended(z, name, problem.core, settings, draft)
@@ -160,28 +162,40 @@ class _Disc:
         return mean
 
     def _start(self, problem: Problem, settings: ChartSettings) -> tuple[Complex | None, str]:
-        start, mesh = settings.start, self.mesh
+        """Return a map without a flip and its name, or None if rounding makes a flip."""
+        start, m = settings.start, len(self.surface.faces)
         if isinstance(start, np.ndarray):
-            return self._given(start), "given"
-        large = len(self.surface.faces) >= MIN_ALIGNED_FACES
-        if start == "alignment" or (start == "auto" and large):
-            z = aligned(mesh, problem, settings.progress)
+            y = start[self.surface.origins]
+            z = self._without_flips(y[:, 0] + 1j * y[:, 1], problem, settings, m)
+            if z is None:
+                raise ValueError(
+                    f"start has flipped triangles, in a disc of {m:,}, that stay flipped: set start = 'tutte'"
+                )
+            return z, "given"
+        if start == "alignment" or (start == "auto" and m >= MIN_ALIGNED_FACES):
+            most = int(MAX_FLIPPED_SHARE * m)
+            z = self._without_flips(aligned(problem, settings.progress), problem, settings, most)
             if z is not None:
                 return z, "alignment"
-            if start == "alignment":
-                raise ValueError("start = 'alignment' flips triangles of this mesh: set start = 'tutte'")
-        return tutte(mesh, self.points, self.surface.loops[0], problem.core), "tutte"
+        with settings.progress.stage("start"):
+            return tutte(self.mesh, self.points, self.surface.loops[0], problem.core), "tutte"
 
-    def _given(self, start: Array) -> Complex:
-        y = start[self.surface.origins]
-        z: Complex = y[:, 0] + 1j * y[:, 1]
+    def _without_flips(
+        self, z: Complex, problem: Problem, settings: ChartSettings, most: int
+    ) -> Complex | None:
+        """Return a map with its flips removed, or None if they are too many or stay."""
         flipped = self.mesh.n_flipped(z)
         if flipped > len(self.surface.faces) / 2:
             z = np.conj(z)
             flipped = self.mesh.n_flipped(z)
-        if flipped:
-            raise ValueError(f"start flips {flipped:,} of {len(self.surface.faces):,} triangles: set start = 'tutte'")
-        return z
+        if flipped == 0 or flipped > most:
+            return z if flipped == 0 else None
+
+        def report(step: int, value: float) -> bool:
+            return settings.progress.report("untangling", step, MAX_UNTANGLING_STEPS, value)
+
+        with settings.progress.stage("untangling"):
+            return untangled(self.mesh, z, problem.core, report)
 
     def _cut_deeper(self, settings: ChartSettings, cuts_left: int) -> Surface:
         """Return the disc cut from the vertex farthest from its boundary."""

@@ -28,7 +28,9 @@ def given_sides(surface: Surface, edges: Any) -> Faces:
     """Return the sides of edges that a caller names by their vertices."""
     array = np.asarray(edges)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(f"cut has shape {array.shape}: it must have 2 columns, the vertices of one edge a row")
+        raise ValueError(
+            f"cut has shape {array.shape}: it must have 2 columns, the vertices of one edge a row"
+        )
     if array.dtype.kind not in "iu":
         raise ValueError(f"cut has dtype {array.dtype}: it must hold whole numbers")
     n = len(surface.points)

@@ -18,9 +18,9 @@ from scipy.sparse.linalg import splu
 
 from .. import _core
 from ..fit.assembly import conjugate_gradients, one_blas_thread
-from .energy import Array, Complex, Energy, FlatMesh
+from .energy import Array, Complex, Energy, FlatMesh, SymmetricDirichlet
 
-__all__ = ["Descent", "Report", "Status", "factored", "minimized", "multigrid"]
+__all__ = ["MAX_UNTANGLING_STEPS", "Descent", "Report", "Status", "factored", "minimized", "untangled"]
 
 Status = Literal["converged", "max_iter", "stopped"]
 Report = Callable[[int, float], bool]
@@ -42,6 +42,10 @@ MAX_FACTORED = 200_000
 
 ROUNDING = 1e-13
 """An energy is at its minimum when it exceeds it by less."""
+
+FIRST_EPSILON, SETTLED_SHARE, MAX_UNTANGLING_STEPS = 0.25, 0.05, 60
+"""Flips are removed with this regularization at first, which is halved when a step lowers the excess of the energy
+by a smaller share; and in so many steps, or not at all."""
 
 REGULARIZATION = 1e-9
 """Share of its mean that is added to a diagonal before it is factored: translations cost nothing."""
@@ -83,6 +87,30 @@ def minimized(
     return Descent(z, history, "max_iter")
 
 
+def untangled(mesh: FlatMesh, z: Complex, core: _core.Problem, report: Report) -> Complex | None:
+    """Return a map without a flip near one that has some, or None if none is found.
+
+    The energy is finite for flipped triangles, and rises steeply with them (Garanzha et al. 2021). It is made
+    steeper when it falls no more.
+    """
+    energy = SymmetricDirichlet(FIRST_EPSILON)
+    solver, value = _Solver(mesh, core), mesh.value(energy, z)
+    with one_blas_thread():
+        for step in range(MAX_UNTANGLING_STEPS):
+            if mesh.n_flipped(z) == 0:
+                return z
+            if report(step, value):
+                return None
+            gradient, blocks = mesh.expansion(energy, z)
+            change = solver.solved(blocks, -gradient, CG_TOLERANCE)
+            before = value
+            z, value = _searched(mesh, energy, z, change, before, gradient)
+            if before - value < SETTLED_SHARE * abs(before - energy.minimum):
+                energy = SymmetricDirichlet(energy.epsilon / 2)
+                value = mesh.value(energy, z)
+    return z if mesh.n_flipped(z) == 0 else None
+
+
 def _forcing(history: list[float]) -> float:
     """Return the tolerance of conjugate gradients, tighter where steps gain little, so that Newton is fast."""
     gain = history[-2] - history[-1] if len(history) > 1 else 1.0
@@ -94,7 +122,7 @@ def _searched(
 ) -> tuple[Complex, float]:
     """Return the end of a step that lowers the energy, or the start if none does."""
     slope = float((np.conj(gradient) * change).real.sum())
-    length = min(1.0, MAX_SHARE * _to_first_flip(mesh, z, change))
+    length = min(1.0, MAX_SHARE * _to_first_flip(mesh, z, change)) if energy.is_barrier else 1.0
     for _ in range(MAX_HALVINGS):
         end = z + length * change
         reached = mesh.value(energy, end)
@@ -123,7 +151,7 @@ class _Solver:
 
     def __init__(self, mesh: FlatMesh, core: _core.Problem) -> None:
         self.mesh = mesh
-        self.precondition = multigrid(core)
+        self.precondition: Callable[[Array], Array] = core.cycle
         self.factors = False
 
     def solved(self, blocks: Array, right_hand_side: Complex, tolerance: float) -> Complex:
@@ -150,11 +178,6 @@ class _Solver:
         pattern = self.mesh.pattern
         trace = (blocks[:, 0, 0] + blocks[:, 1, 1]) / 2
         return factored(csr_matrix((trace, pattern.indices, pattern.indptr), shape=(self.mesh.n,) * 2))
-
-
-def multigrid(core: _core.Problem) -> Callable[[Array], Array]:
-    """Return the multigrid of eq. 11 as a preconditioner."""
-    return core.cycle
 
 
 def factored(matrix: csr_matrix) -> Callable[[Array], Array]:

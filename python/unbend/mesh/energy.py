@@ -9,7 +9,7 @@ step a descent direction.
 
 The symmetric Dirichlet energy is |J|^2 + |J^-1|^2 = |J|^2 (1 + 1 / det(J)^2), which is 4 for an isometry and
 infinite for a triangle without area. With `epsilon` > 0, det is replaced by (det + sqrt(det^2 + epsilon^2)) / 2,
-which is positive for flipped triangles as well (Garanzha et al. 2021, eq. 2).
+which is positive for flipped triangles as well (Garanzha et al. 2021).
 """
 
 from __future__ import annotations
@@ -65,11 +65,10 @@ class SymmetricDirichlet:
         s, d = u + v, u - v
         chi = self._positive(d)
         inverse = 1 / chi
+        first, second = np.ones_like(d), np.zeros_like(d)
         if self.epsilon:
             root = np.sqrt(d * d + self.epsilon**2)
             first, second = chi / root, self.epsilon**2 / (2 * root**3)
-        else:
-            first, second = 1.0, 0.0
         cube = inverse**3
         by_s, by_d = 2 + 2 * inverse**2, -4 * s * first * cube
         mixed = -4 * first * cube
@@ -122,7 +121,9 @@ class FlatMesh:
 
     n: int  # Number of vertices.
     corners: Faces = field(repr=False)  # Shape (3, m). The vertices of each triangle.
-    slopes: Complex = field(repr=False)  # Shape (3, m). What each corner adds to alpha; to beta, the conjugate.
+    slopes: Complex = field(
+        repr=False
+    )  # Shape (3, m). What each corner adds to alpha; to beta, the conjugate.
     weights: Array = field(repr=False)  # Share of each triangle in the total area.
     area: float  # The total area.
 
@@ -214,7 +215,9 @@ def _hessian(f: Derivatives, alpha: Complex, beta: Complex, slopes: Complex, wei
     """
     a, b = np.abs(alpha), np.abs(beta)
     unit_a, unit_b = _unit(alpha, a), _unit(beta, b)
-    h_aa, h_ab, h_bb = _positive_part(2 * f.u + 4 * a * a * f.uu, 4 * a * b * f.uv, 2 * f.v + 4 * b * b * f.vv)
+    h_aa, h_ab, h_bb = _positive_part(
+        2 * f.u + 4 * a * a * f.uu, 4 * a * b * f.uv, 2 * f.v + 4 * b * b * f.vv
+    )
     t_a, t_b = np.maximum(2 * f.u, 0), np.maximum(2 * f.v, 0)
     half = weights / 2
     # The quadratic form of a change (da, db), in moduli and squares of complex numbers.
@@ -261,11 +264,11 @@ class Pattern:
 
     def at_vertices(self, values: Array) -> Array:
         """Add up the values of corners."""
-        return np.bincount(self.corners, values.ravel(), len(self.places[0]))
+        return np.asarray(np.bincount(self.corners, values.ravel(), len(self.places[0])), dtype=np.float64)
 
     def at_edges(self, values: Array) -> Array:
         """Add up the values of sides."""
-        return np.bincount(self.sides, values.ravel(), len(self.places[1]))
+        return np.asarray(np.bincount(self.sides, values.ravel(), len(self.places[1])), dtype=np.float64)
 
     def blocks(self, parts: Array) -> Array:
         """Return the blocks of the Hessian, from its parts of all triangles."""

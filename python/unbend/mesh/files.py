@@ -22,7 +22,7 @@ LINES = 100_000  # Lines of a text file are written in blocks of this number.
 
 
 def read_mesh(path: str | os.PathLike[str]) -> tuple[Array, Faces]:
-    """Read a triangle mesh as it is in the file: nothing is merged, turned or left out.
+    r"""Read a triangle mesh as it is in the file: nothing is merged, turned or left out.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def read_mesh(path: str | os.PathLike[str]) -> tuple[Array, Faces]:
     --------
     >>> import tempfile, pathlib, unbend as ub
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.off"
-    >>> _ = path.write_text("OFF\\n3 1 0\\n0 0 0\\n1 0 0\\n0 1 0\\n3 0 1 2\\n")
+    >>> _ = path.write_text("OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
     >>> vertices, faces = ub.read_mesh(path)
     >>> vertices.shape, faces.tolist()
     ((3, 3), [[0, 1, 2]])
@@ -46,7 +46,9 @@ def read_mesh(path: str | os.PathLike[str]) -> tuple[Array, Faces]:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in READ_SUFFIXES:
-        raise FileError(f"cannot read {path}: its suffix is {suffix!r}, not one of {', '.join(READ_SUFFIXES)}")
+        raise FileError(
+            f"cannot read {path}: its suffix is {suffix!r}, not one of {', '.join(READ_SUFFIXES)}"
+        )
     if not path.is_file():
         raise FileError(f"cannot read {path}: there is no such file")
     read = _read_gifti if suffix == ".gii" else _read_trimesh

@@ -45,8 +45,9 @@ PARAMETERS = table(
             keeps the map as rigid as possible, and allows triangles to become thin.
         start : {"auto", "tutte", "alignment"} or array-like of shape (n, 2)
             "tutte" maps the boundary to a circle, which flips no triangle. "alignment" is Procrustes subspaces
-            alignment, which begins nearer to the end but may flip triangles. "auto" tries alignment for 200,000
-            triangles and more. An array of shape (n, 2) is a flat mesh without a flip.
+            alignment, which begins nearer to the end; a few flips are removed, and Tutte's map is used for more.
+            "auto" tries alignment for 200,000 triangles and more. An array is a flat mesh from any tool, whose
+            flips are removed.
         max_stretch
             Cut further until 99 % of the area are stretched or compressed by at most this factor, with at most
             12 cuts for each piece.
@@ -101,7 +102,8 @@ class Flattening:
     Examples
     --------
     >>> import unbend as ub
-    >>> flat = ub.flatten([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+    >>> tetrahedron = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    >>> flat = ub.flatten(tetrahedron, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
     >>> flat.n_charts, flat.distortion.n_flipped, len(flat.seams)
     (1, 0, 3)
     """
@@ -204,7 +206,13 @@ def flatten(
     >>> flat.distortion.n_flipped, round(flat.distortion.edge_error, 6)
     (0, 0.0)
     """
-    limits = {"energy": energy, "max_stretch": max_stretch, "tol": tol, "max_iter": max_iter, "callback": callback}
+    limits = {
+        "energy": energy,
+        "max_stretch": max_stretch,
+        "tol": tol,
+        "max_iter": max_iter,
+        "callback": callback,
+    }
     for name, value in limits.items():
         PARAMETERS[""][name].check(value)
     _check_cut(cut)
@@ -228,7 +236,9 @@ def flatten(
         progress=progress,
     )
     charts = [
-        (rows[part], chart) for rows, piece in surface.pieces() for part, chart in Chart.all_of(piece, settings)
+        (rows[part], chart)
+        for rows, piece in surface.pieces()
+        for part, chart in Chart.all_of(piece, settings)
     ]
     return _assembled(mesh, charts, unit, progress)
 

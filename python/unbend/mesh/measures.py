@@ -146,7 +146,11 @@ def _edge_error(points: Array, faces: Faces, z: Array) -> float:
     tails, heads = tails[first], heads[first]
     true = np.linalg.norm(points[tails] - points[heads], axis=1)
     longer = true > 0
-    return float(np.mean(np.abs(np.abs(z[tails] - z[heads])[longer] / true[longer] - 1))) if longer.any() else 0.0
+    return (
+        float(np.mean(np.abs(np.abs(z[tails] - z[heads])[longer] / true[longer] - 1)))
+        if longer.any()
+        else 0.0
+    )
 
 
 def stretch_of(large: Array, small: Array, weights: Array) -> float:

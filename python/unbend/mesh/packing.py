@@ -33,4 +33,5 @@ def _upright(z: Complex) -> Complex:
     centered = z - z.mean()
     moment = complex((centered**2).sum())
     turned = centered * np.exp(-0.5j * np.angle(moment))
-    return turned - complex(turned.real.min(), turned.imag.min())
+    upright: Complex = turned - complex(turned.real.min(), turned.imag.min())
+    return upright

@@ -53,7 +53,9 @@ def _checkered(flat: Flattening, ax: Any) -> Axes:
         ax = pyplot().figure(figsize=(6.4, 5.6), layout="constrained").add_subplot(projection="3d")
     triangles = flat.points[flat.faces]
     colors = _checkers(flat) * _light(triangles)[:, None]
-    surface = Poly3DCollection(triangles, facecolors=colors, edgecolors=colors, linewidths=0.2, rasterized=True)
+    surface = Poly3DCollection(
+        triangles, facecolors=colors, edgecolors=colors, linewidths=0.2, rasterized=True
+    )
     ax.add_collection3d(surface)
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     middle, half = (low + high) / 2, float((high - low).max()) / 2 or 1.0

@@ -87,6 +87,7 @@ def shapes_of(surface: Surface) -> tuple[Array, Flags]:
 
 
 def checked_points(vertices: Any) -> Array:
+    """Return the vertices of a mesh as points in space."""
     points = as_points(vertices, "vertices")
     if points.shape[1] not in (2, 3):
         raise ValueError(f"vertices has {points.shape[1]} columns: it must have 3, or 2 for a flat mesh")
@@ -96,6 +97,7 @@ def checked_points(vertices: Any) -> Array:
 
 
 def checked_faces(faces: Any, n: int) -> Faces:
+    """Return the triangles of a mesh of `n` vertices."""
     array = np.asarray(faces)
     if array.ndim != 2 or array.shape[1] != 3:
         raise ValueError(
@@ -125,7 +127,9 @@ def _merged(points: Array, triangles: Faces, notes: list[str]) -> Faces:
     if np.array_equal(merged, triangles) or _n_pieces(merged) == _n_pieces(triangles):
         return triangles
     copies = len(np.unique(triangles)) - len(np.unique(merged))
-    notes.append(f"{_count(copies, 'vertex', 'vertices')} merged with others at the same place, which joins pieces")
+    notes.append(
+        f"{_count(copies, 'vertex', 'vertices')} merged with others at the same place, which joins pieces"
+    )
     return merged
 
 
@@ -146,7 +150,9 @@ def _distinct(triangles: Faces, notes: list[str]) -> Faces:
         notes.append(f"{_count(collapsed, 'triangle')} with a repeated vertex left out")
     rows = np.flatnonzero(proper)
     if len(rows) == 0:
-        raise ValueError(f"all {len(triangles)} triangles have a repeated vertex: at least 1 proper one is needed")
+        raise ValueError(
+            f"all {len(triangles)} triangles have a repeated vertex: at least 1 proper one is needed"
+        )
     kept = np.sort(rows[np.unique(ordered[rows], axis=0, return_index=True)[1]])
     if len(kept) < len(rows):
         notes.append(f"{_count(len(rows) - len(kept), 'triangle')} listed twice left out")
@@ -164,8 +170,8 @@ def _oriented(surface: Surface, notes: list[str]) -> Surface:
     notes.append(f"{_count(int(np.count_nonzero(turned)), 'triangle')} turned over")
     mates = surface.mates
     # Side k from corner k to corner k + 1 becomes side 2 - k.
-    renamed = np.arange(len(mates)).reshape(-1, 3)
-    renamed = np.where(turned[:, None], renamed[:, ::-1], renamed).ravel()
+    sides = np.arange(len(mates)).reshape(-1, 3)
+    renamed = np.where(turned[:, None], sides[:, ::-1], sides).ravel()
     faces = np.where(turned[:, None], surface.faces[:, [0, 2, 1]], surface.faces)
     return Surface(surface.points, faces, np.where(mates == ALONE, ALONE, renamed[mates])[renamed])
 
@@ -209,7 +215,9 @@ def _tree(surface: Surface) -> Flags:
     first = np.unique(keys, return_index=True)[1]
     for root in np.unique(surface.piece_labels, return_index=True)[1]:
         tree = breadth_first_tree(graph, int(root), directed=False).tocoo()
-        in_tree[first] |= np.isin(keys[first], np.minimum(tree.row, tree.col) * m + np.maximum(tree.row, tree.col))
+        in_tree[first] |= np.isin(
+            keys[first], np.minimum(tree.row, tree.col) * m + np.maximum(tree.row, tree.col)
+        )
     return in_tree
 
 

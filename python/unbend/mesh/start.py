@@ -27,13 +27,12 @@ TOLERANCES, MAX_STEPS = (1e-6, 1e-9, 1e-12), 400
 """Tolerances of Tutte's system, tried until no triangle flips, and steps of conjugate gradients for each."""
 
 
-def aligned(mesh: FlatMesh, problem: Problem, progress: Progress) -> Complex | None:
-    """Return the embedding by alignment, or None if it flips a triangle."""
+def aligned(problem: Problem, progress: Progress) -> Complex:
+    """Return the embedding by alignment, which may flip triangles."""
     settings = AlignmentSettings(cut=False, refine=None, solve_tol=1e-3)
     y = embedded(settings, problem, progress).embedding
-    z = y[:, 0] + 1j * y[:, 1]
-    z = np.conj(z) if mesh.n_flipped(z) > mesh.corners.shape[1] / 2 else z
-    return z if mesh.n_flipped(z) == 0 else None
+    z: Complex = y[:, 0] + 1j * y[:, 1]
+    return z
 
 
 def tutte(mesh: FlatMesh, points: Array, loop: Faces, core: _core.Problem) -> Complex | None:
@@ -83,4 +82,5 @@ def _solved(
     residual = right_hand_side.view(float) - apply(start.view(float))
     limit = tolerance * float(np.linalg.norm(right_hand_side))
     change = conjugate_gradients(apply, residual, precondition, limit, MAX_STEPS)
-    return start + np.ascontiguousarray(change).view(complex)
+    solution: Complex = start + np.ascontiguousarray(change).view(complex)
+    return solution

@@ -16,7 +16,6 @@ from ...files import PAIR_SUFFIXES, check_target, read_points, split_key, write_
 from ...graph.neighbors import DEFAULT_NEIGHBORS
 from ...judge.cut import cut_sentence
 from ...metrics.subject import Subject
-from . import cells
 from ..methods import METHODS, estimator, in_words, record
 from ..options import JSON, OUTPUT, Command, UsageError
 from ..words import (
@@ -32,6 +31,7 @@ from ..words import (
     verdict_lines,
     worst,
 )
+from . import cells
 
 __all__ = ["COMMAND"]
 
