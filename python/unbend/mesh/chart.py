@@ -1,4 +1,4 @@
-"""One piece of a surface laid flat: cut to a disc, started without a flip, and made nearly isometric."""
+"""Pieces of a surface laid flat: each cut to a disc, started without a flip, and made nearly isometric."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .repair import shapes_of
 from .start import MIN_ALIGNED_FACES, aligned, tutte
 from .surface import Surface
 
-__all__ = ["Chart", "ChartSettings", "EnergyName", "StartName"]
+__all__ = ["Chart", "ChartSettings", "EnergyName", "StartName", "packed"]
 
 EnergyName = Literal["symmetric_dirichlet", "arap"]
 StartName = Literal["auto", "tutte", "alignment"]
@@ -38,6 +38,9 @@ MIN_GAIN = 0.3
 
 DRAFT_TOL, DRAFT_ITER = 0.02, 20
 """Where to cut further is decided on maps that are not minimized to the end."""
+
+GAP = 0.02
+"""Distance between charts, as a share of the side of a square of their total size."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,3 +224,28 @@ class _Disc:
             end: Descent = minimized(self.mesh, energy, z, core, tol=tol, max_iter=max_iter, report=report)
         excess = end.history[-1] - energy.minimum
         return Chart(self.surface, end.z, name, end.history, excess, end.status)
+
+
+def packed(charts: list[Complex]) -> list[Complex]:
+    """Turn every chart along its longer side, and set them in rows, the tallest first."""
+    turned = [_upright(z) for z in charts]
+    width = np.array([np.ptp(z.real) for z in turned])
+    height = np.array([np.ptp(z.imag) for z in turned])
+    side = float(np.sqrt((width * height).sum()))
+    gap, limit = GAP * side, max(1.2 * side, float(width.max()))
+    placed, x, y, row = list(turned), 0.0, 0.0, 0.0
+    for k in np.argsort(-height, kind="stable"):
+        if x > 0 and x + width[k] > limit:
+            x, y, row = 0.0, y + row + gap, 0.0
+        placed[k] = turned[k] + complex(x, y)
+        x, row = x + width[k] + gap, max(row, height[k])
+    return placed
+
+
+def _upright(z: Complex) -> Complex:
+    """Return a chart turned along its longest axis, with its lower left corner at zero."""
+    centered = z - z.mean()
+    moment = complex((centered**2).sum())
+    turned = centered * np.exp(-0.5j * np.angle(moment))
+    upright: Complex = turned - complex(turned.real.min(), turned.imag.min())
+    return upright

@@ -12,12 +12,11 @@ from ..core.kinds import choice, count, function, number, optional
 from ..core.parameters import documented, entries, table
 from ..core.progress import Callback, Progress
 from ..core.shared_parameters import FUNCTIONS
-from .chart import Chart, ChartSettings, EnergyName, StartName
+from .chart import Chart, ChartSettings, EnergyName, StartName, packed
 from .cut import given_sides
 from .descent import Status
 from .energy import ENERGIES, Array, Faces
 from .measures import MeshDistortion, measured
-from .packing import packed
 from .repair import Repaired, repaired
 from .surface import Surface, edge_keys
 
@@ -164,9 +163,12 @@ class Flattening:
         >>> flat = ub.flatten([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
         >>> ax = flat.plot("checker")
         """
-        from .picture import draw
+        from .picture import checkered, stretched
 
-        return draw(self, values, ax)
+        choice("stretch", "checker").test(values, "values")
+        if values == "checker":
+            return checkered(self.points, self.faces, self.uv, ax)
+        return stretched(self.faces, self.uv, self.distortion, ax)
 
 
 @documented(PARAMETERS, FUNCTIONS)

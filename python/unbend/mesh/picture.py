@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..plot.canvas import Axes, axes_for, frame, pyplot
-from .energy import Array
+from .energy import Array, Faces
+from .measures import MeshDistortion
 
-if TYPE_CHECKING:
-    from .flatten import Flattening
-
-__all__ = ["draw"]
+__all__ = ["checkered", "stretched"]
 
 SQUARES = 24  # Number of squares along the longer side of the flat mesh.
 
@@ -22,23 +20,15 @@ SHADE = 0.45  # Share of a color that falls away where light grazes the surface.
 WHITE, BLUE = np.array([0.97, 0.97, 0.95]), np.array([0.25, 0.45, 0.72])
 
 
-def draw(flat: Flattening, values: str, ax: Any) -> Axes:
-    """Draw a flat mesh, colored by stretch, or the mesh in space under a checkerboard."""
-    if values == "stretch":
-        return _stretched(flat, ax)
-    if values == "checker":
-        return _checkered(flat, ax)
-    raise ValueError(f"values = {values!r} is unknown: use 'stretch' or 'checker'")
-
-
-def _stretched(flat: Flattening, ax: Any) -> Axes:
-    ax = axes_for(ax, flat.uv, bar=True)
-    large, small = flat.distortion.singular_values.T
+def stretched(faces: Faces, uv: Array, distortion: MeshDistortion, ax: Any) -> Axes:
+    """Draw a flat mesh, colored by stretch."""
+    ax = axes_for(ax, uv, bar=True)
+    large, small = distortion.singular_values.T
     # The area's factor on a logarithmic scale: lengthening and shortening look alike.
     factor = np.log2(np.maximum(large * small, 2.0**-10)) / 2
     limit = max(float(np.percentile(np.abs(factor), 99)), 0.01)
     drawn = ax.tripcolor(
-        *flat.uv.T, flat.faces, facecolors=factor, cmap="PuOr_r", vmin=-limit, vmax=limit, rasterized=True
+        *uv.T, faces, facecolors=factor, cmap="PuOr_r", vmin=-limit, vmax=limit, rasterized=True
     )
     bar = ax.figure.colorbar(drawn, ax=ax, label="stretch", shrink=0.8)
     bar.set_ticks([-limit, 0, limit], labels=[f"{2**v:.2f}" for v in (-limit, 0, limit)])
@@ -46,13 +36,14 @@ def _stretched(flat: Flattening, ax: Any) -> Axes:
     return ax  # type: ignore[no-any-return]
 
 
-def _checkered(flat: Flattening, ax: Any) -> Axes:
+def checkered(points: Array, faces: Faces, uv: Array, ax: Any) -> Axes:
+    """Draw the mesh in space under a checkerboard of the plane."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     if ax is None:
         ax = pyplot().figure(figsize=(6.4, 5.6), layout="constrained").add_subplot(projection="3d")
-    triangles = flat.points[flat.faces]
-    colors = _checkers(flat) * _light(triangles)[:, None]
+    triangles = points[faces]
+    colors = _checkers(faces, uv) * _light(triangles)[:, None]
     surface = Poly3DCollection(
         triangles, facecolors=colors, edgecolors=colors, linewidths=0.2, rasterized=True
     )
@@ -66,9 +57,9 @@ def _checkered(flat: Flattening, ax: Any) -> Axes:
     return ax  # type: ignore[no-any-return]
 
 
-def _checkers(flat: Flattening) -> Array:
-    side = float(np.ptp(flat.uv, axis=0).max()) / SQUARES or 1.0
-    squares = np.floor(flat.corner_uv.mean(axis=1) / side).astype(int).sum(axis=1)
+def _checkers(faces: Faces, uv: Array) -> Array:
+    side = float(np.ptp(uv, axis=0).max()) / SQUARES or 1.0
+    squares = np.floor(uv[faces].mean(axis=1) / side).astype(int).sum(axis=1)
     return np.where((squares % 2 == 0)[:, None], WHITE, BLUE)
 
 
