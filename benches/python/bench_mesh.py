@@ -4,6 +4,7 @@ python benches/python/bench_mesh.py                          # generated meshes;
 python benches/python/bench_mesh.py --data FOLDER            # and real ones: .npz with X, faces and uv
 python benches/python/bench_mesh.py --large                  # and a million triangles
 python benches/python/bench_mesh.py --broken 200             # damaged meshes: none may give NaN or hang
+python benches/python/bench_mesh.py --solvers 300000 1000000  # one Newton system of a folded sheet, three ways
 
 SLIM is libigl's, 10 steps from harmonic weights on a circle, as in its tutorial; ARAP takes 30 steps. Seconds are
 those of the wall clock from arrays to arrays, and of the processor.
@@ -174,6 +175,51 @@ def row(name, method, run):
     return f"| {name} | {method} | {numbers} | {r['r_n']:.4f} | {disparity} | {times} |"
 
 
+def solvers(n_faces):
+    """Solve one Newton system to 5 %: with a factor of the Hessian, with one of its trace, and with multigrid."""
+    from scipy.sparse import bsr_matrix, csr_matrix
+    from unbend import _core
+    from unbend.fit.assembly import conjugate_gradients
+    from unbend.mesh.descent import CG_TOLERANCE, MAX_CG_STEPS, factored
+    from unbend.mesh.energy import FlatMesh, SymmetricDirichlet
+    from unbend.mesh.repair import repaired, shapes_of
+
+    points, faces = folded_sheet(n_faces)
+    surface = repaired(points, faces).surface
+    mesh = FlatMesh.of(shapes_of(surface)[0], surface.triangles, len(points))
+    uv = ub.flatten(points, faces, max_iter=8).uv
+    gradient, blocks = mesh.expansion(SymmetricDirichlet(), uv[:, 0] + 1j * uv[:, 1])
+    where = (mesh.pattern.indices, mesh.pattern.indptr)
+    matrix = bsr_matrix((blocks, *where)).tocsr()
+    right_hand_side = -gradient.view(float)
+    graph = ub.Neighborhoods.from_mesh(faces, len(points)).core
+
+    def whole():
+        return factored(matrix, 1)
+
+    def trace():
+        return factored(csr_matrix(((blocks[:, 0, 0] + blocks[:, 1, 1]) / 2, *where)))
+
+    def multigrid():
+        return _core.Problem(_core.Points(points), graph, 2, "R", 0).cycle
+
+    kinds = {"factor of the Hessian": whole, "factor of its trace": trace, "multigrid": multigrid}
+    for name, make in kinds.items():
+        begin, steps = (time.perf_counter(), time.process_time()), [0]
+        precondition = make()
+        precondition(right_hand_side)
+        ready = time.process_time()
+        limit = CG_TOLERANCE * np.linalg.norm(right_hand_side)
+
+        def count(_, steps=steps):
+            steps[0] += 1
+
+        conjugate_gradients(matrix.dot, right_hand_side, precondition, limit, MAX_CG_STEPS, count)
+        end = time.process_time()
+        seconds = f"{time.perf_counter() - begin[0]:.2f} | {ready - begin[1]:.2f} | {end - ready:.2f}"
+        print(f"| {len(faces):,} | {name} | {steps[0]} | {seconds} |", flush=True)
+
+
 def broken(count):
     outcomes, slowest = Counter(), 0.0
     for seed in range(count):
@@ -202,6 +248,7 @@ def main():
     parser.add_argument("--data", metavar="FOLDER", help="folder of real meshes")
     parser.add_argument("--large", action="store_true", help="a million triangles as well")
     parser.add_argument("--broken", type=int, metavar="N", help="only lay N damaged meshes flat")
+    parser.add_argument("--solvers", type=int, nargs="+", metavar="FACES", help="only solve one system")
     parser.add_argument("--only", metavar="NAME", help="only this mesh")
     parser.add_argument("--one", nargs=2, metavar=("MESH", "METHOD"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -209,6 +256,13 @@ def main():
         return one(*options.one, options.data)
     if options.broken:
         return broken(options.broken)
+    if options.solvers:
+        print(
+            "| triangles | preconditioner | steps | s | CPU s, set up | CPU s, solve |\n|--:|---|--:|--:|--:|--:|"
+        )
+        for n_faces in options.solvers:
+            solvers(n_faces)
+        return None
     names = [*(REAL if options.data else ()), *GENERATED, *(LARGE if options.large else ())]
     names = [name for name in names if options.only in (None, name)]
     methods = list(METHODS)

@@ -14,8 +14,8 @@ from ..core.progress import Progress
 from ..fit.problem import Problem
 from ..graph.neighbors import Neighborhoods
 from .cut import branch, depths, opened
-from .descent import MAX_UNTANGLING_STEPS, Descent, Status, minimized, untangled
-from .energy import ENERGIES, Array, Complex, Faces, FlatMesh
+from .descent import MAX_UNTANGLING_STEPS, Status, minimized, untangled
+from .energy import ENERGIES, Array, Complex, Faces, FlatMesh, SymmetricDirichlet
 from .measures import stretch_of
 from .repair import shapes_of
 from .start import MIN_ALIGNED_FACES, aligned, tutte
@@ -221,7 +221,18 @@ class _Disc:
 
         energy = ENERGIES[settings.energy]()
         with progress.stage("descent"):
-            end: Descent = minimized(self.mesh, energy, z, core, tol=tol, max_iter=max_iter, report=report)
+            if not isinstance(energy, SymmetricDirichlet):
+                # Without a barrier of its own, an energy would leave thin triangles of the start thin.
+                z = minimized(
+                    self.mesh,
+                    SymmetricDirichlet(),
+                    z,
+                    core,
+                    tol=DRAFT_TOL,
+                    max_iter=DRAFT_ITER,
+                    report=report,
+                ).z
+            end = minimized(self.mesh, energy, z, core, tol=tol, max_iter=max_iter, report=report)
         excess = end.history[-1] - energy.minimum
         return Chart(self.surface, end.z, name, end.history, excess, end.status)
 

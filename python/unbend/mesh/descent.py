@@ -180,8 +180,8 @@ class _Solver:
         return factored(csr_matrix((trace, pattern.indices, pattern.indptr), shape=(self.mesh.n,) * 2))
 
 
-def factored(matrix: csr_matrix) -> Callable[[Array], Array]:
-    """Return the inverse of a symmetric positive semidefinite matrix, for both coordinates at once."""
+def factored(matrix: csr_matrix, n_columns: int = 2) -> Callable[[Array], Array]:
+    """Return the inverse of a symmetric positive semidefinite matrix, by default for both coordinates at once."""
     shift = REGULARIZATION * float(matrix.diagonal().mean())
     n = matrix.shape[0]
     factor = splu(
@@ -190,4 +190,4 @@ def factored(matrix: csr_matrix) -> Callable[[Array], Array]:
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )
-    return lambda v: factor.solve(np.ascontiguousarray(v.reshape(n, 2))).ravel()
+    return lambda v: factor.solve(np.ascontiguousarray(v.reshape(n, n_columns))).ravel()
