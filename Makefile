@@ -71,7 +71,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -
 
 $(VENV)/built: $(VENV)/ready $(SOURCES)
 	@$(BIN)/maturin --version >/dev/null
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet,report,anndata,zarr,dask,mvu
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet,report,anndata,zarr,dask,mvu,mesh
 	@touch $@
 
 $(VENV)/ready: pyproject.toml | tools

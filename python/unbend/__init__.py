@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from .fit.spectral.eigenvectors import GapWarning
     from .fit.spectral.normalized import CollapsedWarning
     from .fit.trust.verdict import FitVerdict, UntrustedWarning
+    from .mesh.files import read_mesh, write_mesh
+    from .mesh.flatten import Flattening, flatten
+    from .mesh.measures import MeshDistortion, distortion
 
 __all__ = [
     "Alignment",
@@ -68,6 +71,7 @@ __all__ = [
     "EqualPointsWarning",
     "Faithfulness",
     "FitVerdict",
+    "Flattening",
     "GapWarning",
     "GraphScaling",
     "GreedyProcrustes",
@@ -78,6 +82,7 @@ __all__ = [
     "LaplacianEigenmaps",
     "LocallyLinearEmbedding",
     "MaximumVarianceUnfolding",
+    "MeshDistortion",
     "ModifiedLLE",
     "Neighborhoods",
     "NotEuclideanWarning",
@@ -111,7 +116,9 @@ __all__ = [
     "compare",
     "datasets",
     "dimension",
+    "distortion",
     "faithfulness",
+    "flatten",
     "load",
     "metrics",
     "neighborhoods",
@@ -119,11 +126,13 @@ __all__ = [
     "plot",
     "price_of_normalization",
     "quality",
+    "read_mesh",
     "rectify",
     "refine",
     "report",
     "select",
     "uncertainty",
+    "write_mesh",
 ]
 
 # Estimators need scikit-learn, which takes longer to import than everything else together.
@@ -157,8 +166,14 @@ _LATER = {
     "ScalingVerdict": "fit.scaling.verdict",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
+    "Flattening": "mesh.flatten",
+    "MeshDistortion": "mesh.measures",
     "Seam": "fit.cut",
+    "distortion": "mesh.measures",
+    "flatten": "mesh.flatten",
     "load": "estimators.models",
+    "read_mesh": "mesh.files",
+    "write_mesh": "mesh.files",
 }
 
 

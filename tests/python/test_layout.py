@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "unbend"
 
 ROOMS = (
-    *("core", "files", "graph", "metrics", "judge", "fit", "consensus", "covariance", "plot"),
+    *("core", "files", "graph", "metrics", "judge", "fit", "consensus", "covariance", "plot", "mesh"),
     *("partition", "estimators", "choose", "report", "cli"),
 )
 """A room imports from itself and from those before it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import compare, demo, diagnose, embed, measure, select, transform
+from . import compare, demo, diagnose, embed, flatten, measure, select, transform
 from .options import Parser, UsageError, did_you_mean, with_exit_codes
 from .words import warnings_in_one_line
 
@@ -15,6 +15,7 @@ SUCCESS, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
     "embed": embed.COMMAND,
+    "flatten": flatten.COMMAND,
     "transform": transform.TRANSFORM,
     "align": transform.ALIGN,
     "measure": measure.COMMAND,

@@ -243,6 +243,54 @@ class Neighborhoods:
         indptr = pointer_of(np.bincount(rows, minlength=n))
         return cls(columns[order].astype(np.uint32), indptr=indptr, distances=distances)
 
+    @classmethod
+    def from_mesh(
+        cls, faces: Any, n_vertices: int | None = None, *, rings: Literal[1, 2] = 1
+    ) -> Neighborhoods:
+        """Use the edges of a triangle mesh: the neighbors of a vertex are those it shares an edge with.
+
+        Parameters
+        ----------
+        faces : array-like of int, shape (m, 3)
+            Vertices of each triangle.
+        n_vertices : int, optional
+            Number of vertices; by default, one more than the largest in `faces`.
+        rings : {1, 2}
+            2 takes the neighbors of neighbors as well.
+
+        Returns
+        -------
+        Neighborhoods
+
+        Examples
+        --------
+        >>> import unbend as ub
+        >>> nb = ub.Neighborhoods.from_mesh([[0, 1, 2], [0, 2, 3]])
+        >>> nb[1].tolist(), nb[2].tolist()
+        ([0, 2], [0, 1, 3])
+        """
+        from scipy.sparse import csr_matrix
+
+        if rings not in (1, 2):
+            raise ValueError(f"rings = {rings!r} is unknown: use 1 or 2")
+        triangles = np.asarray(faces)
+        if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
+            raise ValueError(
+                f"faces has shape {triangles.shape} and dtype {triangles.dtype}: "
+                "it must hold whole numbers in 3 columns"
+            )
+        n = int(triangles.max(initial=-1)) + 1 if n_vertices is None else as_count(n_vertices, "n_vertices")
+        if triangles.size and not 0 <= int(triangles.min()) <= int(triangles.max()) < n:
+            raise ValueError(
+                f"faces holds vertices {triangles.min()} to {triangles.max()}: they must be from 0 to {n - 1}"
+            )
+        tails, heads = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
+        ends = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+        graph = csr_matrix((np.ones(len(ends[0]), dtype=bool), ends), shape=(n, n))
+        if rings == 2:
+            graph = graph @ graph + graph
+        return cls.from_graph(graph, weights="none")
+
     @cached_property
     def indptr(self) -> npt.NDArray[np.int64]:
         """Start of each neighborhood in `indices`, and the end of the last one."""

@@ -611,3 +611,32 @@ def test_bad_parameters(options, message):
 def test_the_tree_says_how_many_dimensions_it_takes():
     with pytest.raises(ValueError, match=r"17 .* 16"):
         ub.neighborhoods(cloud(50, 17), 3, algorithm="kd_tree")
+
+
+def test_a_mesh_gives_one_or_two_rings():
+    strip = [[0, 1, 2], [1, 3, 2], [2, 3, 4], [3, 5, 4]]
+    one, two = (ub.Neighborhoods.from_mesh(strip, rings=rings) for rings in (1, 2))
+    assert [one[i].tolist() for i in range(6)] == [
+        [1, 2],
+        [0, 2, 3],
+        [0, 1, 3, 4],
+        [1, 2, 4, 5],
+        [2, 3, 5],
+        [3, 4],
+    ]
+    assert two[0].tolist() == [1, 2, 3, 4]
+    assert two[5].tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("faces", "options", "message"),
+    [
+        ([[0, 1, 2]], {"rings": 3}, "rings = 3 is unknown"),
+        ([[0, 1]], {}, r"faces has shape \(1, 2\)"),
+        ([[0, 1, 4]], {"n_vertices": 4}, "faces holds vertices 0 to 4: they must be from 0 to 3"),
+        ([[-1, 1, 4]], {}, "faces holds vertices -1 to 4"),
+    ],
+)
+def test_what_is_no_mesh_has_no_neighbors(faces, options, message):
+    with pytest.raises(ValueError, match=message):
+        ub.Neighborhoods.from_mesh(faces, **options)

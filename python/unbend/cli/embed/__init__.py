@@ -10,16 +10,15 @@ from typing import Any
 
 import unbend as ub
 
-from ..choose.methods import NORMALIZED
-from ..core.memory import IMPORTED
-from ..files import PAIR_SUFFIXES, check_target, read_points, split_key, write_points
-from ..graph.neighbors import DEFAULT_NEIGHBORS
-from ..judge.cut import cut_sentence
-from ..metrics.subject import Subject
-from . import cells
-from .methods import METHODS, estimator, in_words, record
-from .options import JSON, OUTPUT, Command, UsageError
-from .words import (
+from ...choose.methods import NORMALIZED
+from ...core.memory import IMPORTED
+from ...files import PAIR_SUFFIXES, check_target, read_points, split_key, write_points
+from ...graph.neighbors import DEFAULT_NEIGHBORS
+from ...judge.cut import cut_sentence
+from ...metrics.subject import Subject
+from ..methods import METHODS, estimator, in_words, record
+from ..options import JSON, OUTPUT, Command, UsageError
+from ..words import (
     candidate_lines,
     check_ids,
     entry,
@@ -32,6 +31,7 @@ from .words import (
     verdict_lines,
     worst,
 )
+from . import cells
 
 __all__ = ["COMMAND"]
 
@@ -92,7 +92,7 @@ def _points(options: argparse.Namespace) -> Any:
     if options.max_memory is None:
         return read_points(options.X, leave_out=options.id)
     if split_key(options.X)[0].suffix.lower() in (".npy", ".zarr"):
-        from ..partition.sources import source_of
+        from ...partition.sources import source_of
 
         source = source_of(options.X)
         return read_points(options.X) if _fits(source.shape, source.dtype.itemsize, options) else None

@@ -11,9 +11,9 @@ from typing import Any
 
 import unbend as ub
 
-from ..core.memory import readable
-from .options import UsageError
-from .words import entry, number_lines, show, shows_progress, sized, timing_lines
+from ...core.memory import readable
+from ..options import UsageError
+from ..words import entry, number_lines, show, shows_progress, sized, timing_lines
 
 __all__ = ["run"]
 

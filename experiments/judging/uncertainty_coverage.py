@@ -1,6 +1,6 @@
 """Do 95 % intervals of distances in an embedding hold the true distances?
 
-    python benches/python/uncertainty_coverage.py              # --quick: few draws, a minute
+    python -m experiments.judging.uncertainty_coverage         # --quick: few draws, a minute
 
 Noisy rolls and boxes are drawn again and again, each is embedded, and the intervals of random pairs of points
 are compared with the distances of the points before noise moved them. Printed is the share of intervals that
@@ -15,7 +15,8 @@ import warnings
 
 import numpy as np
 import unbend as ub
-from timing import machine, row, use_threads
+
+from benches.python.timing import machine, row, use_threads
 
 PAIRS = 300
 LOW, HIGH = 0.93, 0.97

@@ -1,0 +1,278 @@
+"""Flat meshes, compared with libigl: flips, distortion, time and memory, each in a process of its own.
+
+python benches/python/bench_mesh.py                          # generated meshes; libigl if it is installed
+python benches/python/bench_mesh.py --data FOLDER            # and real ones: .npz with X, faces and uv
+python benches/python/bench_mesh.py --large                  # and a million triangles
+python benches/python/bench_mesh.py --broken 200             # damaged meshes: none may give NaN or hang
+python benches/python/bench_mesh.py --solvers 300000 1000000  # one Newton system of a folded sheet, three ways
+
+SLIM is libigl's, 10 steps from harmonic weights on a circle, as in its tutorial; ARAP takes 30 steps. Seconds are
+those of the wall clock from arrays to arrays, and of the processor.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import unbend as ub
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests/python/mesh"))
+import shapes
+
+SLIM_STEPS, ARAP_STEPS = 10, 30
+REAL = ("cortex_fsaverage5_left_flat", "cortex_fsaverage5_right_flat", "sheencloth_241x241", "camelhead_uv")
+SLOW = 5.0  # Seconds after which a damaged mesh counts as slow.
+
+
+def alternating(faces, a, b):
+    """Return the triangles of a grid with every other diagonal the other way."""
+    p, r, s = faces[: (a - 1) * (b - 1)].T
+    q = faces[(a - 1) * (b - 1) :, 2]
+    odd = (np.add.outer(np.arange(a - 1), np.arange(b - 1)) % 2 == 1).ravel()[:, None]
+    return np.concatenate(
+        [np.where(odd, np.c_[p, r, q], np.c_[p, r, s]), np.where(odd, np.c_[q, r, s], np.c_[p, s, q])]
+    )
+
+
+def square(n_faces):
+    side = int(np.ceil(np.sqrt(n_faces / 2))) + 1
+    u, v = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side), indexing="ij")
+    return u.ravel(), v.ravel(), alternating(shapes.grid(side, side), side, side)
+
+
+def folded_sheet(n_faces):
+    """Return a sheet folded in all directions, like a cortex: many waves, curvature of both signs."""
+    u, v, faces = square(n_faces)
+    rng = np.random.default_rng(0)
+    step = 2 / np.sqrt(n_faces / 2)
+    u, v = (w + rng.uniform(-0.25, 0.25, len(w)) * step for w in (u, v))
+    height = np.zeros(len(u))
+    for _ in range(40):
+        length, angle, phase = rng.uniform(6, 16), rng.uniform(0, 2 * np.pi), rng.uniform(0, 2 * np.pi)
+        height += 0.036 * np.cos(length * (np.cos(angle) * u + np.sin(angle) * v) + phase)
+    return np.c_[u, v, height], faces
+
+
+def wavy_sheet(n_faces):
+    u, v, faces = square(n_faces)
+    return np.c_[u, v, 0.1 * np.sin(6 * u) + 0.08 * np.sin(5 * v + 3 * u)], faces
+
+
+def spherical_cap(n_faces):
+    u, v, faces = square(n_faces)
+    polar, around = np.hypot(u, v) / np.sqrt(2), np.arctan2(v, u)
+    return np.c_[np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around), np.cos(polar)], faces
+
+
+GENERATED = {"folded sheet": (folded_sheet, 300_000)}
+LARGE = {"wavy sheet": (wavy_sheet, 1_000_000), "spherical cap": (spherical_cap, 1_000_000)}
+
+
+def load(name, folder):
+    """Return vertices, triangles and the true flat mesh, if it is known."""
+    if name in REAL:
+        with np.load(Path(folder) / f"{name}.npz") as data:
+            return data["X"].astype(float), data["faces"].astype(np.int64), data["uv"].astype(float)
+    make, n_faces = {**GENERATED, **LARGE}[name]
+    return *make(n_faces), None
+
+
+def unbend(points, faces):
+    return ub.flatten(points, faces).uv
+
+
+def unbend_arap(points, faces):
+    return ub.flatten(points, faces, energy="arap").uv
+
+
+def harmonic(points, faces):
+    import igl
+
+    loop = igl.boundary_loop(faces)
+    return igl.harmonic(points, faces, loop, igl.map_vertices_to_circle(points, loop), 1)
+
+
+def slim(points, faces):
+    import igl
+
+    energy = igl.MappingEnergyType.SYMMETRIC_DIRICHLET
+    start = harmonic(points, faces)
+    data = igl.slim_precompute(points, faces, start, energy, np.zeros(0, np.int64), np.zeros((0, 2)), 0.0)
+    return igl.slim_solve(data, SLIM_STEPS)
+
+
+def arap(points, faces):
+    import igl
+
+    data = igl.ARAPData()
+    data.max_iter, data.with_dynamics = ARAP_STEPS, False
+    start = harmonic(points, faces)
+    igl.arap_precomputation(points, faces, 2, np.zeros(1, np.int32), data)  # one vertex stays where it is
+    return igl.arap_solve(start[:1], data, start)
+
+
+METHODS = {"unbend": unbend, "unbend ARAP": unbend_arap, "libigl SLIM": slim, "libigl ARAP": arap}
+
+
+def one(name, method, folder):
+    """Print the numbers of one method on one mesh as JSON."""
+    points, faces, truth = load(name, folder)
+    ub.flatten(*shapes.bump(8, 8))  # imports are not timed
+    base, wall, processor = peak(), time.perf_counter(), time.process_time()
+    uv = METHODS[method](points, faces)
+    record = {"seconds": time.perf_counter() - wall, "processor": time.process_time() - processor}
+    record |= {"memory": peak() - base, "finite": bool(np.isfinite(uv).all())}
+    if record["finite"]:
+        d = ub.distortion(points, faces, uv)
+        for field in ("n_flipped", "symmetric_dirichlet", "arap", "edge_error"):
+            record[field] = getattr(d, field)
+        rings = ub.Neighborhoods.from_mesh(faces, len(points))
+        record["r_n"] = ub.faithfulness(points, uv, neighborhoods=rings).r_n
+        if truth is not None:
+            from scipy.spatial import procrustes
+
+            record["disparity"] = procrustes(truth, uv)[2]
+    print(json.dumps(record))
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def compare(names, methods, folder):
+    numbers = "flips | symmetric Dirichlet | ARAP | edge error | R_N, one ring | disparity | s | CPU s | GB"
+    print(f"| mesh | method | {numbers} |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for name in names:
+        for method in methods:
+            command = [
+                sys.executable,
+                __file__,
+                "--one",
+                name,
+                method,
+                *(["--data", folder] if folder else []),
+            ]
+            run = subprocess.run(command, capture_output=True, text=True)
+            print(row(name, method, run), flush=True)
+
+
+def row(name, method, run):
+    if run.returncode:
+        return f"| {name} | {method} | failed: {run.stderr.strip().splitlines()[-1][:80]} |"
+    r = json.loads(run.stdout.splitlines()[-1])
+    times = f"{r['seconds']:.2f} | {r['processor']:.2f} | {r['memory']:.2f}"
+    if not r["finite"]:
+        return f"| {name} | {method} | NaN | | | | | | {times} |"
+    disparity = f"{r['disparity']:.2e}" if "disparity" in r else ""
+    numbers = f"{r['n_flipped']:,} | {r['symmetric_dirichlet']:.4f} | {r['arap']:.4f} | {r['edge_error']:.2%}"
+    return f"| {name} | {method} | {numbers} | {r['r_n']:.4f} | {disparity} | {times} |"
+
+
+def solvers(n_faces):
+    """Solve one Newton system to 5 %: with a factor of the Hessian, with one of its trace, and with multigrid."""
+    from scipy.sparse import bsr_matrix, csr_matrix
+    from unbend import _core
+    from unbend.fit.assembly import conjugate_gradients
+    from unbend.mesh.descent import CG_TOLERANCE, MAX_CG_STEPS, factored
+    from unbend.mesh.energy import FlatMesh, SymmetricDirichlet
+    from unbend.mesh.repair import repaired, shapes_of
+
+    points, faces = folded_sheet(n_faces)
+    surface = repaired(points, faces).surface
+    mesh = FlatMesh.of(shapes_of(surface)[0], surface.triangles, len(points))
+    uv = ub.flatten(points, faces, max_iter=8).uv
+    gradient, blocks = mesh.expansion(SymmetricDirichlet(), uv[:, 0] + 1j * uv[:, 1])
+    where = (mesh.pattern.indices, mesh.pattern.indptr)
+    matrix = bsr_matrix((blocks, *where)).tocsr()
+    right_hand_side = -gradient.view(float)
+    graph = ub.Neighborhoods.from_mesh(faces, len(points)).core
+
+    def whole():
+        return factored(matrix, 1)
+
+    def trace():
+        return factored(csr_matrix(((blocks[:, 0, 0] + blocks[:, 1, 1]) / 2, *where)))
+
+    def multigrid():
+        return _core.Problem(_core.Points(points), graph, 2, "R", 0).cycle
+
+    kinds = {"factor of the Hessian": whole, "factor of its trace": trace, "multigrid": multigrid}
+    for name, make in kinds.items():
+        begin, steps = (time.perf_counter(), time.process_time()), [0]
+        precondition = make()
+        precondition(right_hand_side)
+        ready = time.process_time()
+        limit = CG_TOLERANCE * np.linalg.norm(right_hand_side)
+
+        def count(_, steps=steps):
+            steps[0] += 1
+
+        conjugate_gradients(matrix.dot, right_hand_side, precondition, limit, MAX_CG_STEPS, count)
+        end = time.process_time()
+        seconds = f"{time.perf_counter() - begin[0]:.2f} | {ready - begin[1]:.2f} | {end - ready:.2f}"
+        print(f"| {len(faces):,} | {name} | {steps[0]} | {seconds} |", flush=True)
+
+
+def broken(count):
+    outcomes, slowest = Counter(), 0.0
+    for seed in range(count):
+        points, faces = shapes.broken(seed)
+        since = time.perf_counter()
+        try:
+            flat = ub.flatten(points, faces)
+            fine = np.isfinite(flat.uv).all() and flat.distortion.n_flipped == 0
+            outcomes["flat, no flip" if fine else "NaN or flips"] += 1
+        except ValueError:
+            outcomes["a clear error"] += 1
+        seconds = time.perf_counter() - since
+        slowest = max(slowest, seconds)
+        outcomes["slow"] += seconds > SLOW
+    print(
+        f"{count} damaged meshes:",
+        ", ".join(f"{n} {name}" for name, n in outcomes.items()),
+        f"; slowest {slowest:.1f} s",
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", metavar="FOLDER", help="folder of real meshes")
+    parser.add_argument("--large", action="store_true", help="a million triangles as well")
+    parser.add_argument("--broken", type=int, metavar="N", help="only lay N damaged meshes flat")
+    parser.add_argument("--solvers", type=int, nargs="+", metavar="FACES", help="only solve one system")
+    parser.add_argument("--only", metavar="NAME", help="only this mesh")
+    parser.add_argument("--one", nargs=2, metavar=("MESH", "METHOD"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        return one(*options.one, options.data)
+    if options.broken:
+        return broken(options.broken)
+    if options.solvers:
+        print(
+            "| triangles | preconditioner | steps | s | CPU s, set up | CPU s, solve |\n|--:|---|--:|--:|--:|--:|"
+        )
+        for n_faces in options.solvers:
+            solvers(n_faces)
+        return None
+    names = [*(REAL if options.data else ()), *GENERATED, *(LARGE if options.large else ())]
+    names = [name for name in names if options.only in (None, name)]
+    methods = list(METHODS)
+    try:
+        import igl  # noqa: F401
+    except ImportError:
+        print("libigl is not installed (pip install libigl): unbend alone")
+        methods = ["unbend", "unbend ARAP"]
+    return compare(names, methods, options.data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Triangle meshes laid flat without a flip."""

@@ -1,0 +1,262 @@
+"""Pieces of a surface laid flat: each cut to a disc, started without a flip, and made nearly isometric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from .. import _core
+from ..core.progress import Progress
+from ..fit.problem import Problem
+from ..graph.neighbors import Neighborhoods
+from .cut import branch, depths, opened
+from .descent import MAX_UNTANGLING_STEPS, Status, minimized, untangled
+from .energy import ENERGIES, Array, Complex, Faces, FlatMesh, SymmetricDirichlet
+from .measures import stretch_of
+from .repair import shapes_of
+from .start import MIN_ALIGNED_FACES, aligned, tutte
+from .surface import Surface
+
+__all__ = ["Chart", "ChartSettings", "EnergyName", "StartName", "packed"]
+
+EnergyName = Literal["symmetric_dirichlet", "arap"]
+StartName = Literal["auto", "tutte", "alignment"]
+
+MAX_BRANCHES = 12
+"""A closed surface, or a disc that cannot be laid flat in double precision, is cut into at most so often."""
+
+MAX_FLIPPED_SHARE = 0.02
+"""Flips of the alignment are removed if at most this share of the triangles is flipped. More of them are folds of
+large parts, and Tutte's map is used."""
+
+MIN_GAIN = 0.3
+"""A further cut into a closed surface must lower the excess of the energy by this share."""
+
+DRAFT_TOL, DRAFT_ITER = 0.02, 20
+"""Where to cut further is decided on maps that are not minimized to the end."""
+
+GAP = 0.02
+"""Distance between charts, as a share of the side of a square of their total size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartSettings:
+    """The parameters of a flattening, and what shows its progress."""
+
+    energy: EnergyName
+    start: StartName | Array  # A name, or where every vertex is to begin.
+    may_cut: bool  # Whether a piece that is no disc may be cut.
+    max_stretch: float | None
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+    progress: Progress = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A disc laid flat."""
+
+    surface: Surface = field(repr=False)
+    z: Complex = field(repr=False)
+    start: str
+    history: list[float]
+    excess: float  # How far the energy is above that of an isometry.
+    status: Status
+
+    @classmethod
+    def all_of(cls, piece: Surface, settings: ChartSettings) -> Iterator[tuple[Faces, Chart]]:
+        """Lay a connected surface flat; yield the triangles of each chart, and the chart."""
+        with settings.progress.stage("cut"):
+            surface = piece if piece.is_disc else _opened(piece, settings)
+        for rows, disc in surface.pieces():
+            yield rows, _laid(disc, settings, closed=not piece.loops)
+
+
+def _opened(piece: Surface, settings: ChartSettings) -> Surface:
+    if not settings.may_cut:
+        raise ValueError(
+            f"a piece of {len(piece.faces):,} triangles has Euler characteristic {piece.euler} and "
+            f"{len(piece.loops)} boundaries, but a disc has 1 and 1: set cut='auto', or give seams as cut="
+        )
+    return opened(piece)
+
+
+def _laid(surface: Surface, settings: ChartSettings, closed: bool) -> Chart:
+    """Lay a disc flat, and cut into it where that is needed."""
+    searches = closed or settings.max_stretch is not None
+    chart = _Disc(surface).laid(settings, draft=searches)
+    for _ in range(MAX_BRANCHES if searches and settings.may_cut else 0):
+        if chart.status == "stopped" or _within(chart, settings.max_stretch):
+            break
+        better = _Disc(_branched(chart)).laid(settings, draft=True)
+        if settings.max_stretch is None and better.excess > (1 - MIN_GAIN) * chart.excess:
+            break
+        chart = better
+    return _Disc(chart.surface).finished(chart, settings) if searches else chart
+
+
+def _within(chart: Chart, max_stretch: float | None) -> bool:
+    """Return whether a chart is stretched as little as was asked for."""
+    return max_stretch is not None and _Disc(chart.surface).stretch(chart.z) <= max_stretch
+
+
+def _branched(chart: Chart) -> Surface:
+    """Return the disc cut from where it is strained, far from its boundary.
+
+    Strain is largest at the end of the last cut, where cutting further would gain one edge at a time.
+    """
+    surface = chart.surface
+    excess = np.maximum(_Disc(surface).strain(chart.z) - 4, 0)
+    gain = np.sqrt(excess) * depths(surface)
+    return surface.cut(branch(surface, int(np.argmax(gain))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Disc:
+    """A disc, with what is made of it once."""
+
+    surface: Surface
+
+    @cached_property
+    def mesh(self) -> FlatMesh:
+        shapes, _ = shapes_of(self.surface)
+        return FlatMesh.of(shapes, self.surface.triangles, len(self.surface.origins))
+
+    @cached_property
+    def points(self) -> Array:
+        return self.surface.points[self.surface.origins]
+
+    def problem(self, n_jobs: int | None) -> Problem:
+        """Return the vertices with those that they share an edge with, as neighborhoods."""
+        graph = Neighborhoods.from_mesh(self.surface.triangles, len(self.points))
+        return Problem(_core.Points(self.points), graph, 2, "R", n_jobs)
+
+    def laid(self, settings: ChartSettings, draft: bool, cuts_left: int = MAX_BRANCHES) -> Chart:
+        """Lay the disc flat; cut into it while rounding makes a flip of every start."""
+        problem = self.problem(settings.n_jobs)
+        z, name = self._start(problem, settings)
+        if z is None:
+            return _Disc(self._cut_deeper(settings, cuts_left)).laid(settings, draft, cuts_left - 1)
+        return self._descended(z, name, problem.core, settings, draft)
+
+    def finished(self, chart: Chart, settings: ChartSettings) -> Chart:
+        """Minimize a draft to the end."""
+        if chart.status == "stopped":
+            return chart
+        return self._descended(chart.z, chart.start, self.problem(settings.n_jobs).core, settings, False)
+
+    def stretch(self, z: Complex) -> float:
+        """Return the factor by which nearly all of the area is stretched or compressed at most."""
+        alpha, beta = self.mesh.split(z)
+        return stretch_of(np.abs(alpha) + np.abs(beta), np.abs(alpha) - np.abs(beta), self.mesh.weights)
+
+    def strain(self, z: Complex) -> Array:
+        """Return the mean energy around each vertex."""
+        alpha, beta = self.mesh.split(z)
+        energy = ENERGIES["symmetric_dirichlet"]().value(np.abs(alpha) ** 2, np.abs(beta) ** 2)
+        weights, index = np.tile(self.mesh.weights, 3), self.mesh.corners.ravel()
+        total = np.bincount(index, weights * np.tile(energy, 3), self.mesh.n)
+        mean: Array = total / np.bincount(index, weights, self.mesh.n)
+        return mean
+
+    def _start(self, problem: Problem, settings: ChartSettings) -> tuple[Complex | None, str]:
+        """Return a map without a flip and its name, or None if rounding makes a flip."""
+        start, m = settings.start, len(self.surface.faces)
+        if isinstance(start, np.ndarray):
+            y = start[self.surface.origins]
+            z = self._without_flips(y[:, 0] + 1j * y[:, 1], problem, settings, m)
+            if z is None:
+                raise ValueError(
+                    f"start has flipped triangles, in a disc of {m:,}, that stay flipped: set start = 'tutte'"
+                )
+            return z, "given"
+        if start == "alignment" or (start == "auto" and m >= MIN_ALIGNED_FACES):
+            most = int(MAX_FLIPPED_SHARE * m)
+            z = self._without_flips(aligned(problem, settings.progress), problem, settings, most)
+            if z is not None:
+                return z, "alignment"
+        with settings.progress.stage("start"):
+            return tutte(self.mesh, self.points, self.surface.loops[0], problem.core), "tutte"
+
+    def _without_flips(
+        self, z: Complex, problem: Problem, settings: ChartSettings, most: int
+    ) -> Complex | None:
+        """Return a map with its flips removed, or None if they are too many or stay."""
+        flipped = self.mesh.n_flipped(z)
+        if flipped > len(self.surface.faces) / 2:
+            z = np.conj(z)
+            flipped = self.mesh.n_flipped(z)
+        if flipped == 0 or flipped > most:
+            return z if flipped == 0 else None
+
+        def report(step: int, value: float) -> bool:
+            return settings.progress.report("untangling", step, MAX_UNTANGLING_STEPS, value)
+
+        with settings.progress.stage("untangling"):
+            return untangled(self.mesh, z, problem.core, report)
+
+    def _cut_deeper(self, settings: ChartSettings, cuts_left: int) -> Surface:
+        """Return the disc cut from the vertex farthest from its boundary."""
+        depth = depths(self.surface)
+        if not settings.may_cut or depth.max() == 0 or cuts_left == 0:
+            raise ValueError(
+                f"a disc of {len(self.surface.faces):,} triangles cannot be laid flat without a flip in double "
+                "precision: it is too deep for its boundary, so give seams as cut="
+            )
+        return self.surface.cut(branch(self.surface, int(np.argmax(depth))))
+
+    def _descended(
+        self, z: Complex, name: str, core: _core.Problem, settings: ChartSettings, draft: bool
+    ) -> Chart:
+        tol, max_iter = (DRAFT_TOL, DRAFT_ITER) if draft else (settings.tol, settings.max_iter)
+        progress = settings.progress
+
+        def report(step: int, value: float) -> bool:
+            return progress.report("descent", step, max_iter, value)
+
+        energy = ENERGIES[settings.energy]()
+        with progress.stage("descent"):
+            if not isinstance(energy, SymmetricDirichlet):
+                # Without a barrier of its own, an energy would leave thin triangles of the start thin.
+                z = minimized(
+                    self.mesh,
+                    SymmetricDirichlet(),
+                    z,
+                    core,
+                    tol=DRAFT_TOL,
+                    max_iter=DRAFT_ITER,
+                    report=report,
+                ).z
+            end = minimized(self.mesh, energy, z, core, tol=tol, max_iter=max_iter, report=report)
+        excess = end.history[-1] - energy.minimum
+        return Chart(self.surface, end.z, name, end.history, excess, end.status)
+
+
+def packed(charts: list[Complex]) -> list[Complex]:
+    """Turn every chart along its longer side, and set them in rows, the tallest first."""
+    turned = [_upright(z) for z in charts]
+    width = np.array([np.ptp(z.real) for z in turned])
+    height = np.array([np.ptp(z.imag) for z in turned])
+    side = float(np.sqrt((width * height).sum()))
+    gap, limit = GAP * side, max(1.2 * side, float(width.max()))
+    placed, x, y, row = list(turned), 0.0, 0.0, 0.0
+    for k in np.argsort(-height, kind="stable"):
+        if x > 0 and x + width[k] > limit:
+            x, y, row = 0.0, y + row + gap, 0.0
+        placed[k] = turned[k] + complex(x, y)
+        x, row = x + width[k] + gap, max(row, height[k])
+    return placed
+
+
+def _upright(z: Complex) -> Complex:
+    """Return a chart turned along its longest axis, with its lower left corner at zero."""
+    centered = z - z.mean()
+    moment = complex((centered**2).sum())
+    turned = centered * np.exp(-0.5j * np.angle(moment))
+    upright: Complex = turned - complex(turned.real.min(), turned.imag.min())
+    return upright
