@@ -297,8 +297,11 @@ def rotating_ball(
 
 
 def _count(name: str, value: int) -> int:
-    """Refuse, as the core does, numbers that do not fit into its 64 bits without a sign."""
-    count = operator.index(value)
+    """Refuse what is no whole number, and, as the core does, what does not fit into 64 bits without a sign."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} = {value!r} is not a whole number") from None
     if not 0 <= count < 2**64:
         raise ValueError(f"{name} = {count} is out of range: at least 1 is needed, less than 2**64")
     return count

@@ -1,5 +1,6 @@
 """Synthetic data as Python sees it. That it is even and isometric is tested in the core."""
 
+import re
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -136,7 +137,8 @@ def test_wrong_numbers_are_named(call, message):
         call()
 
 
-@pytest.mark.parametrize("n_samples", [10.0, "10", None])
+@pytest.mark.parametrize("n_samples", [10.0, "10", None, b"10", [10]])
 def test_a_number_of_points_is_an_integer(n_samples):
-    with pytest.raises(TypeError):
+    message = re.escape(f"n_samples = {n_samples!r} is not a whole number")
+    with pytest.raises(ValueError, match=message):
         datasets.swiss_roll(n_samples)
