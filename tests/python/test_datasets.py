@@ -1,6 +1,7 @@
 """Synthetic data as Python sees it. That it is even and isometric is tested in the core."""
 
 import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

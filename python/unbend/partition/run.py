@@ -199,9 +199,9 @@ class Run:
             found.append(rows[scatter.finite_rows(rows)])
         if len(found[0]) < self.n_cells:
             raise ValueError(
-                f"of a random sample of {size:,} points, only {len(found[0]):,} hold nothing but finite entries up "
-                f"to {_core.MAX_MAGNITUDE:g}, but {self.n_cells:,} cells need at least as many: remove the others, or "
-                "rescale the data"
+                f"of a random sample of {size:,} points, only {len(found[0]):,} hold nothing but finite entries "
+                f"up to {_core.MAX_MAGNITUDE:g}, but {self.n_cells:,} cells need at least as many: remove the "
+                "others, or rescale the data"
             )
         _check_extent(found[0])
         return found[0], found[1] if len(found[1]) else found[0]

@@ -172,14 +172,7 @@ class Task:
 
     def claim(self, checkpoints: CheckpointDir) -> None:
         """Refuse a folder that belongs to other data or parameters."""
-        mark = {
-            "version": VERSION,
-            "data": self.source.fingerprint(),
-            "image": None if self.image is None else self.image.fingerprint(),
-            "settings": self.settings,
-            "points_per_cell": self.points,
-        }
-        mark = json.loads(json.dumps(mark))
+        mark = self._mark()
         known = checkpoints.load_record("partition")
         if known is None:
             if any(Path(checkpoints.folder).iterdir()):
@@ -192,6 +185,26 @@ class Task:
             what = f"{checkpoints.folder} holds a partition of other {' and '.join(different)}"
             raise FileError(f"{what}: use another folder, or remove it")
 
+    def _mark(self) -> dict[str, Any]:
+        """Return what tells this task from others, as JSON holds it."""
+        mark = {
+            "version": VERSION,
+            "data": self.source.fingerprint(),
+            "image": None if self.image is None else self.image.fingerprint(),
+            "settings": self.settings,
+            "points_per_cell": self.points,
+        }
+        return dict(json.loads(json.dumps(mark)))
+
+    def _check_unchanged(self, run: Run) -> None:
+        """Refuse a result of data that changed while they were read."""
+        before, after = run.job.checkpoints.load_record("partition"), self._mark()
+        if before != after:
+            different = [name for name in after if before is None or after[name] != before.get(name)]
+            raise FileError(
+                f"the {' and '.join(different)} changed during the run: remove {run.job.folder}, run again"
+            )
+
     def embedded(self, run: Run) -> Path:
         """Embed; return the file, which is in the folder of checkpoints."""
         s = self.settings
@@ -200,12 +213,14 @@ class Task:
         plain = run.found["tangent_neighbors"] == s["n_neighbors"]
         stage = run.settle(s["passes"], s["refine"] == "auto" and plain)
         run.found["sums"] = run.measure(stage)
+        self._check_unchanged(run)
         return run.gather()
 
     def measured(self, run: Run) -> CellwiseFaithfulness:
         """Measure."""
         found = run.map("faithfulness", measure_given)
         run.check_failed(found)
+        self._check_unchanged(run)
         return self._faithfulness(run, added([one["sums"] for one in found]))
 
     def result(self, run: Run, embedding: Array) -> Partition:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...core.kinds import (
-    Kind,
     boolean,
     choice,
     count,
@@ -14,8 +13,6 @@ from ...core.kinds import (
     optional,
     positive,
     seed,
-    settings,
-    share,
     word_or,
 )
 from ...core.parameters import entries, table
