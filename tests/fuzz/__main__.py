@@ -5,9 +5,9 @@
     python tests/fuzz --replay 5:17             # one case again, with its traceback
     python tests/fuzz --shrink 5:17             # the smallest case that fails in the same way
 
-Cases are drawn by hypothesis, 25 for each seed, and run in a process of their own. It is watched: a case may take 30
-seconds of processor time. At the end all cases are counted by function, and failures are listed with how to see them
-again.
+Cases are drawn by hypothesis, 25 for each seed, and run in a process of their own. It is watched: a case may take
+30 seconds of processor time. At the end all cases are counted by function, and failures are listed with how to see
+them again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=60, help="time to go on for (60)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="first seed (the time)")
     parser.add_argument("--replay", metavar="SEED:INDEX", help="run one case again")
-    parser.add_argument("--shrink", metavar="SEED:INDEX", help="find the smallest case that fails like this one")
+    parser.add_argument(
+        "--shrink", metavar="SEED:INDEX", help="find the smallest case that fails like this one"
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -230,7 +232,9 @@ class Watch:
             print(f"{name:<32}{counts.total():>8,}{counts['ok']:>8,}{counts['refused']:>9,}  {failed}")
         print(f"{'all':<32}{total.total():>8,}{total['ok']:>8,}{total['refused']:>9,}")
         seconds = time.monotonic() - self.began
-        print(f"\nseeds {self.first} to {self.seed}, {seconds:.0f} s, {len(self.failures)} different failures")
+        print(
+            f"\nseeds {self.first} to {self.seed}, {seconds:.0f} s, {len(self.failures)} different failures"
+        )
         for (name, kind, _), where in self.failures.items():
             print(f"  {name}: {kind}, {len(where)} times, such as {where[0][:400]}")
         return int(bool(self.failures))

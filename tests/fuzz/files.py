@@ -85,7 +85,9 @@ def model_with(change: str) -> bytes:
     text = members["model.json"].decode()
     manifest = json.loads(text)
     if change == "deep":
-        text = text.replace('"parameters": {', '"parameters": {"n_init": ' + "[" * 50_000 + "]" * 50_000 + ", ", 1)
+        text = text.replace(
+            '"parameters": {', '"parameters": {"n_init": ' + "[" * 50_000 + "]" * 50_000 + ", ", 1
+        )
     elif change == "class":
         text = text.replace("ProcrustesAlignment", "os.system")
     elif change == "other class":
@@ -114,7 +116,18 @@ def model_with(change: str) -> bytes:
     return zipped(**members)
 
 
-CHANGES = ("deep", "class", "other class", "tags", "attribute", "types", "no graph", "out of range", "other sizes", "nan")
+CHANGES = (
+    "deep",
+    "class",
+    "other class",
+    "tags",
+    "attribute",
+    "types",
+    "no graph",
+    "out of range",
+    "other sizes",
+    "nan",
+)
 LIES: dict[str, Any] = {
     "huge shape": lambda: npy((10**12, 3)),
     "overflowing shape": lambda: npy((2**62, 2**62)),
@@ -148,7 +161,9 @@ class Damaged:
     suffix: str
     lie: str = ""
     cut: float | None = None  # The share of the bytes that is left.
-    flips: tuple[tuple[float, int], ...] = ()  # Places, as shares of the length, and the bits that are flipped.
+    flips: tuple[
+        tuple[float, int], ...
+    ] = ()  # Places, as shares of the length, and the bits that are flipped.
     writes: tuple[tuple[float, bytes], ...] = ()  # Places, and what is written over them.
 
     @property
@@ -183,13 +198,13 @@ class Damaged:
             (file / "c" / "0" / "0").write_bytes(POINTS.tobytes())
         else:
             file.write_bytes(self.content())
-        held, outcome = sorted(folder.rglob("*")), Outcome("ok")
+        held, outcome = sorted(folder.rglob("*")), Outcome("refused")
         readers = [lambda: _used(ub.load(file))] if self.suffix == ".model" else READERS
         for reader in readers:
             found = tried(functools.partial(reader, file) if readers is READERS else reader)
             if found.is_failure or (found.kind == "refused" and found.detail != FileError.__name__):
                 return Outcome("wrong exception", found.detail) if not found.is_failure else found
-            outcome = found if found.kind == "refused" else outcome
+            outcome = found if found.kind == "ok" else outcome
         if sorted(folder.rglob("*")) != held:
             return Outcome("wrote files", str(sorted(folder.rglob("*"))))
         return outcome
@@ -205,7 +220,10 @@ READERS = (
 
 def _used(model: Any) -> Any:
     """Use a model that could be read: wrong contents must not end the process."""
-    for call in (lambda: model.transform(POINTS[:5] + 0.01), lambda: model.inverse_transform(np.zeros((2, 2)))):
+    for call in (
+        lambda: model.transform(POINTS[:5] + 0.01),
+        lambda: model.inverse_transform(np.zeros((2, 2))),
+    ):
         outcome = tried(call)
         if outcome.is_failure:
             raise AssertionError(f"{outcome.kind}: {outcome.detail}")
@@ -221,7 +239,15 @@ def damaged(draw: Any) -> Damaged:
         models = [lie for lie in LIES if lie.startswith("a model")]
         lies = models if suffix == ".model" and draw(st.booleans()) else list(LIES)
         return Damaged(suffix, draw(st.sampled_from(lies)))
-    words = (b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x80\x00\x00\x00", b"(9999999999999, 3)", b"1e400", b"nan", b'"')
+    words = (
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x00",
+        b"\x80\x00\x00\x00",
+        b"(9999999999999, 3)",
+        b"1e400",
+        b"nan",
+        b'"',
+    )
     return Damaged(
         suffix,
         cut=draw(st.one_of(st.none(), share)),

@@ -21,10 +21,10 @@ WRONG = (np.linalg.LinAlgError, UnicodeError, RecursionError)
 """Errors that are among those by descent only."""
 
 INTERNAL = re.compile(
-    r"broadcast|reshape|zero-size|setting an array element|argm(ax|in) of an empty|convert float (NaN|infinity)"
-    r"|unpack|math domain|arg is an empty|not aligned|negative dimensions|operand|A has a NaN|buffer|Unable to "
-    r"allocate|unsupported operand|not subscriptable|not iterable|unhashable|indices must be|has no len|not support"
-    r"ed between|not JSON serializable|cannot be interpreted|truth value|must be real number|concatenate|not enough"
+    r"broadcast|reshape|zero-size|setting an array element|argm(ax|in) of an empty|convert float (NaN|infinity)|"
+    r"unpack|math domain|arg is an empty|not aligned|negative dimensions|operand|A has a NaN|buffer|truth value|"
+    r"Unable to allocate|not subscriptable|not iterable|unhashable|indices must be|has no len|concatenate|"
+    r"not supported between|not JSON serializable|cannot be interpreted|must be real number|not enough"
 )
 """Words of errors that NumPy or Python raises where a value should have been refused."""
 
@@ -71,7 +71,7 @@ def of_error(error: Exception) -> Outcome:
     last = traceback.extract_tb(error.__traceback__)[-1]
     line = linecache.getline(last.filename, last.lineno or 0).strip()
     where = f"{type(error).__name__}: {str(error)[:200]} at {last.filename}:{last.lineno}"
-    deliberate = line.startswith(("raise", "f\"", "\"")) or "sklearn" in last.filename
+    deliberate = line.startswith(("raise", 'f"', '"')) or "sklearn" in last.filename
     if not isinstance(error, ALLOWED) or isinstance(error, WRONG):
         return Outcome("wrong exception", where)
     if "/numpy/" in last.filename or "/scipy/" in last.filename:
@@ -99,7 +99,11 @@ def nan_paths(value: Any, path: str = "result", depth: int = 0) -> Iterator[str]
     """Yield where a result holds NaN that has no documented meaning."""
     if isinstance(value, float | np.floating | np.ndarray):
         array = np.asarray(value)
-        if array.dtype.kind == "f" and np.isnan(array).any() and path.rpartition(".")[2] not in DOCUMENTED_NAN:
+        if (
+            array.dtype.kind == "f"
+            and np.isnan(array).any()
+            and path.rpartition(".")[2] not in DOCUMENTED_NAN
+        ):
             yield path
         return
     if depth < 7:
@@ -123,7 +127,11 @@ def difference(one: Any, two: Any, path: str = "result", depth: int = 0) -> str:
     if [name for name, _ in mine] != [name for name, _ in yours]:
         return path
     for (name, part), (_, other) in zip(mine, yours, strict=True):
-        if name not in TIMES and name != "n_jobs" and (found := difference(part, other, f"{path}.{name}", depth + 1)):
+        if (
+            name not in TIMES
+            and name != "n_jobs"
+            and (found := difference(part, other, f"{path}.{name}", depth + 1))
+        ):
             return found
     return ""
 

@@ -143,3 +143,19 @@ def test_a_number_of_points_is_an_integer(n_samples):
     message = re.escape(f"n_samples = {n_samples!r} is not a whole number")
     with pytest.raises(ValueError, match=message):
         datasets.swiss_roll(n_samples)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: datasets.cylinder(10, height="3"), "height = '3' is not a number"),
+        (lambda: datasets.strip(10, width={}), r"width = \{\} is not a number"),
+        (lambda: datasets.s_curve(10, noise=1j), "noise = 1j is not a number"),
+        (lambda: datasets.fishbowl(10, stretch=None), "stretch = None is not a number"),
+        (lambda: datasets.rotating_ball(10, pan=3.0), r"pan = 3\.0 is no range: two numbers are needed"),
+        (lambda: datasets.rotating_ball(10, tilt="ab"), "tilt = 'ab' is no range: two numbers are needed"),
+    ],
+)
+def test_what_is_no_number_is_shown(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -147,7 +147,10 @@ def source_of(X: Any, name: str = "X") -> Source:
     (2, 2)
     """
     if not isinstance(X, str | os.PathLike):
-        return ArraySource(as_points(X, name))
+        points = as_points(X, name)
+        if 0 in points.shape:
+            raise ValueError(f"{name} is empty: it has shape {points.shape}")
+        return ArraySource(points)
     array = open_points(os.fspath(X))
     if len(array.shape) != 2 or 0 in array.shape:
         raise FileError(f"{X} holds an array of shape {tuple(array.shape)}: a row for each point is needed")

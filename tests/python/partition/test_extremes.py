@@ -94,3 +94,11 @@ def test_a_generator_as_a_seed_is_drawn_from_once():
 def test_parameters_are_checked_before_any_work(parameters, message):
     with pytest.raises(ValueError, match=message):
         partition.embed(ROLL, parameters=parameters)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5, 0)])
+def test_empty_data_are_refused(shape):
+    with pytest.raises(ValueError, match="X is empty"):
+        partition.embed(np.empty(shape))
+    with pytest.raises(ValueError, match="X is empty"):
+        partition.faithfulness(np.empty(shape), np.empty(shape))
