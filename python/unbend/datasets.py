@@ -10,9 +10,9 @@ shorter one. Noise is added to ``X`` only, and does not change the points that i
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -326,15 +326,14 @@ def _count(name: str, value: int) -> int:
 
 def _numbers(**values: Any) -> list[float]:
     """Return numbers as the core takes them; refuse others by their names."""
-    found = []
-    for name, value in values.items():
-        try:
-            found.append(math.nan if isinstance(value, str | bytes) else float(value))
-        except (TypeError, ValueError, OverflowError):
-            found.append(math.nan)
-        if math.isnan(found[-1]):
-            raise ValueError(f"{name} = {value!r} is not a number")
-    return found
+    return [_number(name, value) for name, value in values.items()]
+
+
+def _number(name: str, value: Any) -> float:
+    if not isinstance(value, str | bytes):  # float() reads text
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise ValueError(f"{name} = {value!r} is not a number")
 
 
 def _ends(name: str, ends: tuple[float, float]) -> tuple[float, float]:

@@ -29,6 +29,7 @@ INTERNAL = re.compile(
 """Words of errors that NumPy or Python raises where a value should have been refused."""
 
 DOCUMENTED_NAN = {
+    "standard_error": "unknown, and printed as a question mark: unbend.Quality",
     "two_nn": "unknown if all neighbors are copies: unbend.Dimension",
     "two_nn_per_point": "unknown where neighbors are copies: unbend.Dimension",
     "two_nn_interval": "unknown with two_nn: unbend.Dimension",
