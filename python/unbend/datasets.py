@@ -101,7 +101,11 @@ def swiss_roll(
     rectangle is 89.4 long, not ``3 pi``: ``t`` is an angle, the coordinate is the arc length belonging to it.
     """
     return _core.swiss_roll(
-        _count("n_samples", n_samples), *_numbers(noise=noise, stretch=stretch), hole, seed_from(random_state)
+        _count("n_samples", n_samples),
+        _number("noise", noise),
+        _number("stretch", stretch),
+        hole,
+        seed_from(random_state),
     )
 
 
@@ -115,14 +119,17 @@ def swiss_roll_wittman(
     :func:`swiss_roll` only in its density.
     """
     return _core.swiss_roll_wittman(
-        _count("n_samples", n_samples), *_numbers(noise=noise, stretch=stretch), seed_from(random_state)
+        _count("n_samples", n_samples),
+        _number("noise", noise),
+        _number("stretch", stretch),
+        seed_from(random_state),
     )
 
 
 @_surface("Arc length from the middle of the S, -1.5 pi to 1.5 pi, and width, 0 to 2.")
 def s_curve(n_samples: int, *, noise: float = 0.0, random_state: RandomState = None) -> Sample:
     """Draw two arcs joined to an S, 2 wide, even in area. Isometric to its coordinates."""
-    return _core.s_curve(_count("n_samples", n_samples), *_numbers(noise=noise), seed_from(random_state))
+    return _core.s_curve(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
 
 
 @_surface(
@@ -134,7 +141,7 @@ def hemisphere(n_samples: int, *, noise: float = 0.0, random_state: RandomState 
     The coordinates are azimuthal equidistant. They keep every distance to the pole. Circles around it are too
     long, by a factor of ``pi / 2`` at the boundary.
     """
-    return _core.hemisphere(_count("n_samples", n_samples), *_numbers(noise=noise), seed_from(random_state))
+    return _core.hemisphere(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
 
 
 @_surface("Longitude in radians, 0 to 2 pi, which is also the arc length; and height.")
@@ -151,7 +158,10 @@ def cylinder(
         Height of the cylinder.
     """
     return _core.cylinder(
-        _count("n_samples", n_samples), *_numbers(height=height, noise=noise), seed_from(random_state)
+        _count("n_samples", n_samples),
+        _number("height", height),
+        _number("noise", noise),
+        seed_from(random_state),
     )
 
 
@@ -179,7 +189,9 @@ def fishbowl(
     """
     return _core.fishbowl(
         _count("n_samples", n_samples),
-        *_numbers(stretch=stretch, rim=rim, noise=noise),
+        _number("stretch", stretch),
+        _number("rim", rim),
+        _number("noise", noise),
         seed_from(random_state),
     )
 
@@ -222,7 +234,9 @@ def strip(
     """
     return _core.strip(
         _count("n_samples", n_samples),
-        *_numbers(length=length, width=width, noise=noise),
+        _number("length", length),
+        _number("width", width),
+        _number("noise", noise),
         seed_from(random_state),
     )
 
@@ -257,7 +271,7 @@ def gaussian_bump(n_samples: int, *, noise: float = 0.0, random_state: RandomSta
     A point is ``(u, v, exp(-(u^2 + v^2) / 2) / (2 pi))``, even in ``u`` and ``v`` (Zhang, Ren, Zhang 2011).
     """
     return _core.gaussian_bump(
-        _count("n_samples", n_samples), *_numbers(noise=noise), seed_from(random_state)
+        _count("n_samples", n_samples), _number("noise", noise), seed_from(random_state)
     )
 
 
@@ -268,7 +282,7 @@ def three_peaks(n_samples: int, *, noise: float = 0.0, random_state: RandomState
     Points are even in the plane. Between the peaks lengths are those of the coordinates; on the flanks they
     are up to 2.9 times as long (Zhang and Wang 2006).
     """
-    return _core.three_peaks(_count("n_samples", n_samples), *_numbers(noise=noise), seed_from(random_state))
+    return _core.three_peaks(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
 
 
 @documented(PARAMETERS)
@@ -324,12 +338,8 @@ def _count(name: str, value: int) -> int:
     return count
 
 
-def _numbers(**values: Any) -> list[float]:
-    """Return numbers as the core takes them; refuse others by their names."""
-    return [_number(name, value) for name, value in values.items()]
-
-
 def _number(name: str, value: Any) -> float:
+    """Return a number as the core takes it; refuse others by name."""
     if not isinstance(value, str | bytes):  # float() reads text
         with suppress(TypeError, ValueError, OverflowError):
             return float(value)
