@@ -174,18 +174,22 @@ class Watch:
 
     def run(self) -> int:
         while (left := self.end - time.monotonic()) > 0:
-            with tempfile.TemporaryFile("w+") as errors:
-                command = [sys.executable, str(HERE), "--worker", f"--seed={self.seed}", f"--seconds={left}"]
-                worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
-                try:
-                    self._follow(worker, errors)
-                finally:
-                    worker.kill()
-                    worker.wait()
+            self.follow([sys.executable, str(HERE), "--worker", f"--seed={self.seed}", f"--seconds={left}"])
         return self._report()
 
+    def follow(self, command: list[str]) -> None:
+        """Run a worker, and count what its journal says until it ends, dies or hangs."""
+        with tempfile.TemporaryFile("w+") as errors:
+            worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+            try:
+                self._follow(worker, errors)
+            finally:
+                worker.kill()
+                worker.wait()
+                worker.stdout.close()
+
     def _follow(self, worker: Any, errors: Any) -> None:
-        """Read the journal of a worker until it ends, dies or hangs."""
+        """Read the journal of a worker."""
         case, name, since = "", "", (0.0, time.monotonic())
         source, held, under_way = worker.stdout.fileno(), b"", False
         while True:
