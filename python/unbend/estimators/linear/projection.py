@@ -29,6 +29,9 @@ Kind = Literal["gaussian", "sparse"]
 MAX_PAIRS = 10_000
 """Distortion is measured on all pairs of points up to this number, and on a random sample of more."""
 
+MIN_EPS = 1e-9
+"""Smaller shares are taken for this one: it already needs more dimensions than any data have."""
+
 SPARSITY = 3
 """In a sparse map, one entry in this number is not 0, on average (Achlioptas 2003)."""
 
@@ -148,7 +151,7 @@ def lemma_dimension(n: int, eps: float, failure: float) -> int:
     >>> lemma_dimension(1000, 0.5, 0.05)
     538
     """
-    return math.ceil(16 / eps**2 * (math.log(n) - math.log(failure) / 2))
+    return math.ceil(16 / max(eps, MIN_EPS) ** 2 * (math.log(n) - math.log(failure) / 2))
 
 
 def draw_map(kind: Kind, d: int, q: int, rng: np.random.Generator) -> Array | csr_array:
