@@ -3,11 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+FUZZ_SECONDS ?= 7200
+FUZZ_SEED ?=
 RUST_NEEDED := 1.89
 PYTHON_NEEDED := 3.10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-rust test-python lint format bench docs conformance clean tools
+.PHONY: help demo test test-slow test-rust test-python lint format fuzz bench docs conformance clean tools
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,6 +42,9 @@ format: $(VENV)/built ## put all code in order
 	cargo fmt --all
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
+
+fuzz: $(VENV)/built ## random calls and damaged files, for FUZZ_SECONDS=7200 from FUZZ_SEED=
+	$(BIN)/python tests/fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 bench: $(VENV)/built ## the core alone, then against peers (they are installed first)
 	cargo bench

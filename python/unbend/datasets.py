@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +100,13 @@ def swiss_roll(
     A point is ``(t cos t, h, t sin t)`` with ``1.5 pi <= t <= 4.5 pi`` and ``0 <= h <= 21 stretch``. The
     rectangle is 89.4 long, not ``3 pi``: ``t`` is an angle, the coordinate is the arc length belonging to it.
     """
-    return _core.swiss_roll(_count("n_samples", n_samples), noise, stretch, hole, seed_from(random_state))
+    return _core.swiss_roll(
+        _count("n_samples", n_samples),
+        _number("noise", noise),
+        _number("stretch", stretch),
+        hole,
+        seed_from(random_state),
+    )
 
 
 @_surface("Arc length along the spiral, from 0, and height.")
@@ -111,13 +118,18 @@ def swiss_roll_wittman(
     The sample that Goldberg and Ritov (2009) and Goldberg et al. (2008) use. It differs from
     :func:`swiss_roll` only in its density.
     """
-    return _core.swiss_roll_wittman(_count("n_samples", n_samples), noise, stretch, seed_from(random_state))
+    return _core.swiss_roll_wittman(
+        _count("n_samples", n_samples),
+        _number("noise", noise),
+        _number("stretch", stretch),
+        seed_from(random_state),
+    )
 
 
 @_surface("Arc length from the middle of the S, -1.5 pi to 1.5 pi, and width, 0 to 2.")
 def s_curve(n_samples: int, *, noise: float = 0.0, random_state: RandomState = None) -> Sample:
     """Draw two arcs joined to an S, 2 wide, even in area. Isometric to its coordinates."""
-    return _core.s_curve(_count("n_samples", n_samples), noise, seed_from(random_state))
+    return _core.s_curve(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
 
 
 @_surface(
@@ -129,7 +141,7 @@ def hemisphere(n_samples: int, *, noise: float = 0.0, random_state: RandomState 
     The coordinates are azimuthal equidistant. They keep every distance to the pole. Circles around it are too
     long, by a factor of ``pi / 2`` at the boundary.
     """
-    return _core.hemisphere(_count("n_samples", n_samples), noise, seed_from(random_state))
+    return _core.hemisphere(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
 
 
 @_surface("Longitude in radians, 0 to 2 pi, which is also the arc length; and height.")
@@ -145,7 +157,12 @@ def cylinder(
     height : float, default 3
         Height of the cylinder.
     """
-    return _core.cylinder(_count("n_samples", n_samples), height, noise, seed_from(random_state))
+    return _core.cylinder(
+        _count("n_samples", n_samples),
+        _number("height", height),
+        _number("noise", noise),
+        seed_from(random_state),
+    )
 
 
 @_surface("``(stretch * x, y) / (1 - z)`` for the point ``(x, y, z)`` of the sphere.")
@@ -170,7 +187,13 @@ def fishbowl(
     rim : float, default 0.7
         Height above which the sphere is cut off, between -1 and 1.
     """
-    return _core.fishbowl(_count("n_samples", n_samples), stretch, rim, noise, seed_from(random_state))
+    return _core.fishbowl(
+        _count("n_samples", n_samples),
+        _number("stretch", stretch),
+        _number("rim", rim),
+        _number("noise", noise),
+        seed_from(random_state),
+    )
 
 
 @documented(PARAMETERS)
@@ -209,7 +232,13 @@ def strip(
     >>> X.shape, coordinates.shape
     ((1000, 3), (1000, 2))
     """
-    return _core.strip(_count("n_samples", n_samples), length, width, noise, seed_from(random_state))
+    return _core.strip(
+        _count("n_samples", n_samples),
+        _number("length", length),
+        _number("width", width),
+        _number("noise", noise),
+        seed_from(random_state),
+    )
 
 
 def grid(rows: int, columns: int) -> Sample:
@@ -241,7 +270,9 @@ def gaussian_bump(n_samples: int, *, noise: float = 0.0, random_state: RandomSta
 
     A point is ``(u, v, exp(-(u^2 + v^2) / 2) / (2 pi))``, even in ``u`` and ``v`` (Zhang, Ren, Zhang 2011).
     """
-    return _core.gaussian_bump(_count("n_samples", n_samples), noise, seed_from(random_state))
+    return _core.gaussian_bump(
+        _count("n_samples", n_samples), _number("noise", noise), seed_from(random_state)
+    )
 
 
 @_surface("Coordinates of each point in the plane, in ``[-1.5, 1.5]^2``.")
@@ -251,7 +282,7 @@ def three_peaks(n_samples: int, *, noise: float = 0.0, random_state: RandomState
     Points are even in the plane. Between the peaks lengths are those of the coordinates; on the flanks they
     are up to 2.9 times as long (Zhang and Wang 2006).
     """
-    return _core.three_peaks(_count("n_samples", n_samples), noise, seed_from(random_state))
+    return _core.three_peaks(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
 
 
 @documented(PARAMETERS)
@@ -297,16 +328,30 @@ def rotating_ball(
 
 
 def _count(name: str, value: int) -> int:
-    """Refuse, as the core does, numbers that do not fit into its 64 bits without a sign."""
-    count = operator.index(value)
+    """Refuse what is no whole number, and, as the core does, what does not fit into 64 bits without a sign."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} = {value!r} is not a whole number") from None
     if not 0 <= count < 2**64:
         raise ValueError(f"{name} = {count} is out of range: at least 1 is needed, less than 2**64")
     return count
 
 
+def _number(name: str, value: Any) -> float:
+    """Return a number as the core takes it; refuse others by name."""
+    if not isinstance(value, str | bytes):  # float() reads text
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise ValueError(f"{name} = {value!r} is not a number")
+
+
 def _ends(name: str, ends: tuple[float, float]) -> tuple[float, float]:
     """Return the two numbers of any sequence."""
-    values = tuple(float(end) for end in ends)
+    try:
+        values = tuple(float(end) for end in ends)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} = {ends!r} is no range: two numbers are needed") from None
     if len(values) != 2:
         raise ValueError(f"{name} = {ends!r} is no range: two numbers are needed, got {len(values)}")
     return values[0], values[1]

@@ -1,5 +1,7 @@
 """Synthetic data as Python sees it. That it is even and isometric is tested in the core."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -136,7 +138,24 @@ def test_wrong_numbers_are_named(call, message):
         call()
 
 
-@pytest.mark.parametrize("n_samples", [10.0, "10", None])
+@pytest.mark.parametrize("n_samples", [10.0, "10", None, b"10", [10]])
 def test_a_number_of_points_is_an_integer(n_samples):
-    with pytest.raises(TypeError):
+    message = re.escape(f"n_samples = {n_samples!r} is not a whole number")
+    with pytest.raises(ValueError, match=message):
         datasets.swiss_roll(n_samples)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: datasets.cylinder(10, height="3"), "height = '3' is not a number"),
+        (lambda: datasets.strip(10, width={}), r"width = \{\} is not a number"),
+        (lambda: datasets.s_curve(10, noise=1j), "noise = 1j is not a number"),
+        (lambda: datasets.fishbowl(10, stretch=None), "stretch = None is not a number"),
+        (lambda: datasets.rotating_ball(10, pan=3.0), r"pan = 3\.0 is no range: two numbers are needed"),
+        (lambda: datasets.rotating_ball(10, tilt="ab"), "tilt = 'ab' is no range: two numbers are needed"),
+    ],
+)
+def test_what_is_no_number_is_shown(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -15,6 +15,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "ARCHITECTURE.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
 # Its blocks repeat measurements.
@@ -134,3 +135,19 @@ def test_the_reference_holds_every_public_name():
     text = "".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/reference/*.md"))
     listed = re.findall(r"^\.\. auto\w+:: (\S+)$", text, re.MULTILINE)
     assert sorted(listed) == sorted(public - twice - no_objects)
+
+
+def test_promises_name_tests_that_exist():
+    page = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", page)
+    assert len(named) > 40
+    for file, test in named:
+        source = (ROOT / "tests" / "python" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^def {test}\(", source, re.MULTILINE), f"{file} has no {test}"
+
+
+def test_every_promise_has_a_test():
+    page = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    promises = [line for line in page.splitlines() if line.startswith("| ") and line != "| promise | test |"]
+    assert len(promises) > 30
+    assert [line for line in promises if "::test_" not in line] == []

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -53,6 +53,7 @@ UNTRUE = (
     "unrelated",
     "distorted",
 )  # Kinds of embeddings that cannot be judged by.
+MIN_EXTENT = 1e-7  # Coordinates have no extent along an axis below this share of the longest one.
 ROUNDING_COST = 1e-20  # Coordinates of unit variance that cost less cost nothing.
 MIN_KEPT_SHARE = 0.5  # A dimension is kept if the output explains this share of its variance linearly.
 # Two costs differ if they are apart by this number of standard errors of their difference, and by this share.
@@ -319,8 +320,9 @@ def price_of_normalization(
 
 def _checked(algorithms: Any) -> list[str]:
     """Return the names of algorithms as a list."""
-    names = [algorithms] if isinstance(algorithms, str) else list(algorithms)
-    unknown = [name for name in names if name not in ALGORITHMS]
+    is_list = isinstance(algorithms, Iterable) and not isinstance(algorithms, str | bytes)
+    names = list(algorithms) if is_list else [algorithms]
+    unknown = [name for name in names if not (isinstance(name, str) and name in ALGORITHMS)]
     if unknown or not names:
         what = f"algorithm {unknown[0]!r} is unknown" if unknown else "no algorithm is named"
         raise ValueError(f"{what}: there are {', '.join(map(repr, ALGORITHMS))}")
@@ -350,29 +352,32 @@ def _aligned(x: Matrix, n_components: int, n_jobs: int | None) -> Array:
 class _Axes:
     """Coordinates about their mean, along their principal axes, the longest first (before eq. 9).
 
-    Means and variances are weighted, by the degrees for LEM and DFM (section 5.2). Weights add up to 1.
+    Means and variances are weighted, by the degrees for LEM and DFM (section 5.2). Weights add up to 1. Lengths
+    are in units of a power of two near the longest, so that no square of a coordinate vanishes or overflows.
     """
 
     x: Array
     spread: Array
     weights: Array
+    unit: float
 
     @classmethod
     def of(cls, theta: Array, degrees: Array | None) -> _Axes:
         n, d = theta.shape
         weights = np.full(n, 1 / n) if degrees is None else degrees / degrees.sum()
         centered = theta - weights @ theta
-        unit = np.abs(centered).max(initial=0.0)
-        if unit > 0:
-            centered = centered / unit
+        unit = math.ldexp(1.0, math.frexp(float(np.abs(centered).max(initial=0.0)))[1])
+        centered = centered / unit
         variances, axes = np.linalg.eigh(centered.T @ (weights[:, None] * centered))
         variances = np.maximum(variances[::-1], 0.0)
-        flat = int((variances <= 1e-24 * max(variances[0], 1e-300)).sum())
+        # The variances are rounded to the largest; singular values are not, and tell what is rounding.
+        sizes = np.linalg.svd(np.sqrt(weights)[:, None] * centered, compute_uv=False)
+        flat = d - int((sizes > MIN_EXTENT * max(sizes[0], 1e-300)).sum())
         if flat:
             raise ValueError(f"the coordinates have no extent in {flat} of {d} dimensions")
         x = centered @ axes[:, ::-1]
         x[:, 0] *= 1.0 if _kappa(x[:, 0], weights) >= 1 else -1.0  # kappa >= 1, without loss of generality
-        return cls(x * unit, np.sqrt(variances) * unit, weights)
+        return cls(x, np.sqrt(variances), weights, unit)
 
     @property
     def y(self) -> Array:
@@ -483,8 +488,9 @@ class _Case:
         return {
             "phi_y": float(self.costs(axes.y).sum()),
             "phi_z": float(self.costs(axes.with_curve(lost)).sum()),
-            **{"e1": e1, "e2": e2, "sigma": sigma, "tau": tau, "kappa": kappa, "rho": rho},
-            **{"split": split, "r_max": r_max, "c_a": c_a, "skew": skew},
+            **{"e1": e1 * axes.unit**2, "e2": e2 * axes.unit**2, "kappa": kappa, "c_a": c_a},
+            **{"sigma": sigma * axes.unit, "tau": tau * axes.unit, "rho": rho * axes.unit},
+            **{"split": split, "r_max": r_max * axes.unit, "skew": skew},
             "theorem": (left, relative[lost]),
             "corollary": (4 * (1 + kinks / (math.sqrt(2) * e2)) if e2 > 0 else math.inf, sigma / tau),
             "corollary_applies": applies,
@@ -497,7 +503,7 @@ class _Case:
         the mean of squares: W_i Z_i can be as long as the neighborhood is wide, and longer if weights are
         negative.
         """
-        if self.name in WEIGHTED or len(both) == 0:
+        if self.name in WEIGHTED or r_max == 0:
             return 0.0
         k, d = int(self.graph.sizes.max()), self.axes.x.shape[1]
         if self.name == "LLE":

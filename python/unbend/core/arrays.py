@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,7 @@ def as_points(array: Any, name: str = "X") -> Matrix:
         raise TypeError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
     if _is_chunked(array):
         return _converted(array, name)
+    _refuse_shortened(array, name)
     refuse_text(array, name)
     array = _as_array(array, name)
     if array.ndim != 2:
@@ -61,11 +64,52 @@ def read_in_blocks(array: Any, name: str = "X") -> Any:
 
     Tables with columns of text are refused.
     """
+    _refuse_shortened(array, name)
     refuse_text(array, name)
     small = isinstance(array, np.ndarray) and array.ndim == 2 and 0 not in array.shape
     if small and array.dtype.kind in "fiub" and array.dtype.itemsize <= 2:
         return as_points(array, name)
     return as_points(array, name) if _is_chunked(array) else array
+
+
+@dataclass(frozen=True)
+class MappedFile:
+    """The file that an array is mapped from.
+
+    If another program shortens the file, reading the missing part ends the process (SIGBUS), and nothing in Python
+    can catch that. So the size of the file is looked up before the data are read, and during a fit.
+    """
+
+    mapping: mmap.mmap
+    path: str
+    needed: int  # Number of bytes that the file must have.
+
+    def check(self, name: str = "X") -> None:
+        """Raise a ValueError if the file is shorter than the array."""
+        size = self.mapping.size()
+        if size < self.needed:
+            raise ValueError(
+                f"{name} is mapped from {self.path}, which has {size:,} bytes but needs {self.needed:,}: another "
+                "program shortened it, so write it again and map it anew"
+            )
+
+
+def mapped_file(array: Any) -> MappedFile | None:
+    """Return the file that an array, or the array that it is a view of, is mapped from; None if there is none."""
+    while isinstance(array, np.ndarray):
+        mapping: Any = array.base
+        if isinstance(array, np.memmap) and isinstance(mapping, mmap.mmap):
+            # A mapping begins at a whole number of pages.
+            start = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
+            return MappedFile(mapping, str(array.filename), start + len(mapping))
+        array = mapping
+    return None
+
+
+def _refuse_shortened(array: Any, name: str) -> None:
+    """Refuse an array that is mapped from a file that has become shorter: reading it would end the process."""
+    if file := mapped_file(array):
+        file.check(name)
 
 
 def refuse_text(array: Any, name: str = "X") -> None:
@@ -184,6 +228,17 @@ def check_finite(points: Matrix, name: str = "X") -> None:
         overflow = "squared distances overflow above 1e150, rescale the data"
         reason = overflow if np.isfinite(value) else "every entry must be finite"
         raise ValueError(f"{name} holds {said} {place}: {reason}")
+
+
+def refuse_changed(array: Any, error: Exception | None = None) -> None:
+    """Raise a ValueError, caused by the error of a fit, if data that were finite before the fit no longer are."""
+    _refuse_shortened(array, "X")
+    if not (isinstance(array, np.ndarray) and array.ndim == 2 and array.dtype.kind == "f" and array.size):
+        return
+    try:
+        check_finite(array)
+    except ValueError as reason:
+        raise ValueError(f"another thread wrote to X while it was fitted, and now {reason}") from error
 
 
 def thread_count(n_jobs: int | None) -> int:

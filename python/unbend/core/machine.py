@@ -16,11 +16,12 @@ UNLIMITED = 2**60
 def available(root: Path = Path("/")) -> int | None:
     """Return the bytes that a new computation can use, or None if the system does not report them.
 
-    On Linux this is the smallest of `MemAvailable` and the remainders of all control groups of the process.
-    Elsewhere it is the physical memory. The files of the system are read below `root`.
+    On Linux this is the smallest of `MemAvailable`, the remainders of all control groups of the process, and that
+    of its address space, if it is limited (`ulimit -v`). Elsewhere it is the physical memory. The files of the
+    system are read below `root`.
     """
     proc, groups = root / "proc", root / "sys" / "fs" / "cgroup"
-    limits = _control_groups(groups, proc / "self" / "cgroup")
+    limits = _control_groups(groups, proc / "self" / "cgroup") + _address_space(proc / "self" / "statm")
     sizes = [size for size in (_meminfo(proc / "meminfo"), *limits) if size is not None]
     return min(sizes) if sizes else _physical()
 
@@ -30,6 +31,19 @@ def _meminfo(path: Path) -> int | None:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None
+
+
+def _address_space(statm: Path) -> list[int]:
+    """Return what the limit of the address space leaves, if there is one."""
+    pages = " ".join(_lines(statm)).split()[:1]
+    if not pages:
+        return []
+    import resource  # a module of Unix only
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if not 0 <= limit < UNLIMITED:  # -1 stands for no limit
+        return []
+    return [max(0, limit - int(pages[0]) * resource.getpagesize())]
 
 
 def _control_groups(root: Path, membership: Path) -> list[int]:

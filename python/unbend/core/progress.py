@@ -6,11 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
 from .. import _core
+from .arrays import mapped_file
 
 __all__ = ["Callback", "Stopped", "Progress"]
 
@@ -59,7 +60,8 @@ class Progress:
 
     The callback is called with ``(stage, done, total, best)`` when a stage begins, about every 20 ms, and when it
     ends; `best` is the best value of the objective so far. Once it has returned True, every later report is
-    answered by True as well. Lines go to `stream`, by default standard error.
+    answered by True as well. Lines go to `stream`, by default standard error. If `data` are mapped from a file, a
+    ValueError ends the stage when the file becomes shorter.
 
     Examples
     --------
@@ -70,7 +72,12 @@ class Progress:
     """
 
     def __init__(
-        self, verbose: int | bool = 0, callback: Callback | None = None, *, stream: TextIO | None = None
+        self,
+        verbose: int | bool = 0,
+        callback: Callback | None = None,
+        *,
+        stream: TextIO | None = None,
+        data: Any = None,
     ) -> None:
         if callback is not None and not callable(callback):
             raise ValueError(f"callback = {callback!r} cannot be called")
@@ -83,6 +90,7 @@ class Progress:
         self._since = 0.0
         self._done, self._total = 0, 0
         self._counts_once = True
+        self._file = mapped_file(data)
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[None]:
@@ -99,7 +107,9 @@ class Progress:
         try:
             if total is not None and self.report(name, 0, total) and name not in EMBEDDED:
                 raise self._stopped()
+            self._check_file()
             yield
+            self._check_file()
             self._turn_to(name)
             if total is not None:
                 self.report(name, total, total)
@@ -115,6 +125,7 @@ class Progress:
         """Take a report of the core, and return whether to stop."""
         stage = CORE_NAMES.get(stage, stage)
         self._turn_to(stage)
+        self._check_file()
         return self.report(stage, done, total)
 
     def report(self, stage: str, done: int, total: int, best: float | None = None) -> bool:
@@ -136,6 +147,10 @@ class Progress:
     def stop_asked(self) -> bool:
         """Whether the callback asked to stop."""
         return self._asked
+
+    def _check_file(self) -> None:
+        if self._file is not None:
+            self._file.check()
 
     def _enter(self, name: str) -> None:
         self._stage, self._since = name, time.perf_counter()

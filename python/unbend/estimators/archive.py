@@ -134,7 +134,7 @@ def as_file_error(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except FileError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise FileError(f"cannot read {path}: {' '.join(str(error).split())}") from error
 
 

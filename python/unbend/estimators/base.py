@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..core.arrays import Matrix, as_count, as_points, read_in_blocks
+from ..core.arrays import Matrix, as_count, as_points, read_in_blocks, refuse_changed
 from ..core.caller import warn
 from ..core.parameters import checked, documented
 from ..core.progress import Progress
@@ -204,14 +204,23 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         before = dict(self.__dict__)
         try:
             self._check()
-            progress = Progress(self.verbose, self.callback)
+            progress = Progress(self.verbose, self.callback, data=X)
             self._fit(X, progress, **known)
+            self._check_finite(X)
             self.timings_ = progress.timings
-        except BaseException:
+        except BaseException as error:
             self.__dict__.clear()
             self.__dict__.update(before)
+            if isinstance(error, RuntimeError | ArithmeticError | np.linalg.LinAlgError):
+                refuse_changed(X, error)
             raise
         return self
+
+    def _check_finite(self, X: Any) -> None:
+        """Raise an error if the embedding holds NaN: that of finite data never does."""
+        if not np.isfinite(self.embedding_).all():
+            refuse_changed(X)
+            raise RuntimeError("the embedding of finite data holds NaN: please report this, with the data")
 
     def _validated(self, X: Any, reset: bool, finite: bool = False) -> Matrix:
         """Return `X` checked as scikit-learn requires; NaN is looked for later, to say where it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -59,6 +60,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         unknown = sorted(set(parameters) - set(kind().get_params()))
         if unknown:
             raise ValueError(f"its parameters {', '.join(unknown)} are unknown to {kind.__name__}")
+        other = sorted(attribute for attribute in learnt if not re.fullmatch(r"[a-zA-Z]\w*_", attribute))
+        if other:
+            raise ValueError(f"its attributes {', '.join(other)} are none that a fit sets")
         estimator = kind(**parameters)
         estimator.__dict__.update(learnt)
         estimator._check_shapes()

@@ -139,7 +139,7 @@ class GraphEstimator(Estimator):
         check_connected(graph, self.disconnected)
         warn_if_equal(x)
         objective: Objective = getattr(self, "objective", "R_N")
-        problem = Problem(points, graph, self.n_components, objective, self.n_jobs)
+        problem = Problem(points, graph, int(self.n_components), objective, self.n_jobs)
         embedding = self._run(settings, problem, sizes, progress)
         self.X_fit_, self.neighborhoods_ = problem.points, graph
         self.n_neighbors_, self.component_labels_ = graph.typical_size, graph.component_labels

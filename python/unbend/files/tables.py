@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from . import h5ad, npy, npz, parquet, text, zarr
 from .atomic import check_free, write_atomically
-from .errors import FileError
+from .errors import FileError, one_line
 
 __all__ = [
     "FORMATS",
@@ -223,7 +223,10 @@ def split_key(path: str, *kinds: str) -> tuple[Path, str | None]:
 
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
-    """Refuse what is not a file or is empty; put errors of the system in one line."""
+    """Refuse what is not a file or is empty; put errors of the system, and of parsers, in one line.
+
+    Parsers of other packages raise errors of any class when a file is damaged.
+    """
     if not file.exists():
         raise FileError(f"there is no file {file}")
     if not (file.suffix.lower() == ".zarr" and file.is_dir()):
@@ -236,7 +239,10 @@ def readable(file: Path) -> Iterator[None]:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"cannot read {file}: {error.strerror or error}") from error
+        raise FileError(f"cannot read {file}: {error.strerror or one_line(error)}") from error
+    except Exception as error:
+        reason = one_line(error) or type(error).__name__
+        raise FileError(f"cannot read {file}: it is damaged ({reason})") from error
 
 
 def _checked(array: Any, name: object) -> Any:

@@ -31,6 +31,7 @@ class Solution:
     converged: bool  # Whether the residual is within the tolerance.
 
 
+@np.errstate(over="ignore", invalid="ignore")  # an overflow ends in a residual that is not small
 def solve(
     problem: _core.Problem,
     right_hand_side: Array,
@@ -72,6 +73,7 @@ def solve(
     return Solution(embedding, residual, steps, residual <= 1.01 * tol)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def conjugate_gradients(
     apply: Callable[[Array], Array],
     right_hand_side: Array,

@@ -14,6 +14,7 @@ from ..core.arrays import Matrix, as_count, as_points, thread_count
 from ..core.kinds import choice, share
 from ..core.parameters import documented, entries, table
 from ..core.shared_parameters import FUNCTIONS
+from .radius import check_pairs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -452,7 +453,8 @@ def search(
 def within(
     points: Points, radius: float, n_jobs: int | None, progress: Any = None, algorithm: Algorithm = "auto"
 ) -> Neighborhoods:
-    """Return all other points within a radius of every point."""
+    """Return all other points within a radius of every point, if their graph fits into memory."""
+    check_pairs(points.array if isinstance(points, _core.Points) else points, radius)
     found = _core.within(points, radius, CORE_NAMES[algorithm], thread_count(n_jobs), progress=progress)
     return Neighborhoods.from_core(*found, "exact", 1.0)
 

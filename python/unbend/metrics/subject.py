@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..graph.cut import Pairs, as_pairs
 from .sampling import companion
 
@@ -30,7 +32,8 @@ class Subject:
         y = companion(x, getattr(source, "embedding_", source), ("X", name), narrower=narrower)
         label = "cut" if cut is not None else f"cut_pairs_ of {name}"
         pairs = getattr(source, "cut_pairs_", None) if cut is None else cut
-        checked = None if pairs is None or len(pairs) == 0 else as_pairs(pairs, len(x), label)
+        is_empty = pairs is None or np.shape(pairs)[:1] == (0,)
+        checked = None if is_empty else as_pairs(pairs, len(x), label)
         verdict = getattr(source, "verdict_", None)
         sentence = "" if verdict is None else verdict.sentence
         return cls(y, checked, getattr(source, "n_neighbors_", None), sentence)

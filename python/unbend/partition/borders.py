@@ -41,6 +41,8 @@ def agreed(job: Job, cell: Cell, kept: Arrays, y: Array, stage: int, motions: An
     Cells are added in the order of their numbers, so that all cells that hold a point find the same bits.
     """
     ids, d = kept["ids"], job.n_components
+    if len(ids) == 0:  # a cell of copies of points in other cells
+        return np.empty((0, d)), np.empty(0, dtype=np.int64)
     seen = []
     for number in sorted({cell.number, *cell.neighbors}):
         rim = kept | {"y": y} if number == cell.number else job.checkpoints.load(f"rim-{number}-{stage}")

@@ -177,9 +177,12 @@ def measure(job: Job, cell: Cell, stage: int, motions: Any) -> Arrays:
     return found
 
 
-SUMS = (*FIELDS, "a", "b", "measured", "degenerate")
-"""Sums over neighborhoods: the fields, |HY|^2 / |HX|^2, sum(s) / |HX|^2, how many, and how many were left
-out."""
+SUMS = (*FIELDS, "a", "b", "coinciding", "measured", "degenerate")
+"""Sums over neighborhoods: the fields, |HY|^2 / |HX|^2, sum(s) / |HX|^2, how many coincide in the data and in the
+embedding, how many there are, and how many were left out."""
+
+COMPARED_ENTRIES = 2**21
+"""Neighborhoods are compared with their points in groups of about this many entries, which limits memory."""
 
 
 def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> Array:
@@ -194,11 +197,22 @@ def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> A
     sums = [math.fsum(fields[0]), *(math.fsum(fields[at][counted]) for at in (1, 2))]
     sums += [math.fsum(fields[3]), math.fsum(fields[4][counted])]
     many = int(counted.sum())
-    # The best scale is b / a, and R_N with it 1 - b^2 / a.
-    scale = means["scale"]
-    b = many * (1.0 - means["r_n_scaled"]) / scale if many and scale > 0 else 0.0
+    # The best scale is b / a, and R_N with it 1 - b^2 / a, or 0 where all points coincide.
+    perfect = centers[(fields[0] == 0) & (fields[4] == 0)]
+    scale, coinciding = means["scale"], _coinciding(x, indices, perfect)
+    b = (many * (1.0 - means["r_n_scaled"]) - coinciding) / scale if many and scale > 0 else 0.0
     a = b / scale if scale > 0 else 0.0
-    return np.array([*sums, a, b, len(centers), len(centers) - many])
+    return np.array([*sums, a, b, coinciding, len(centers), len(centers) - many])
+
+
+def _coinciding(x: Any, indices: Any, centers: Any) -> int:
+    """Return the number of neighborhoods whose points all coincide, as double precision sees it."""
+    rows, found = max(1, COMPARED_ENTRIES // max(1, indices.shape[1] * x.shape[1])), 0
+    for start in range(0, len(centers), rows):
+        some = centers[start : start + rows]
+        apart = x[indices[some]].astype(np.float64) - x[some][:, None]
+        found += int(((apart**2).sum(axis=(1, 2)) == 0).sum())
+    return found
 
 
 def _by_block(job: Job, ids: Any, y: Array, component: Any) -> list[bytes]:
@@ -227,7 +241,8 @@ def measure_given(job: Job, cell: Cell) -> Arrays:
     try:
         graph = neighbors_of(job, held.x)
     except ValueError as error:
-        return {"failed": np.array(str(error)), "sums": np.zeros(len(SUMS)), "proved": np.array(0)}
+        reason = str(error) if held.core.any() else ""  # a cell without points cannot fail
+        return {"failed": np.array(reason), "sums": np.zeros(len(SUMS)), "proved": np.array(0)}
     indices = graph.indices.reshape(len(held.x), -1)
     sums = faithful_sums(held.x, held.y, indices, held.core, job.n_jobs)
     known = np.array(proved(held, graph, cell.reach))

@@ -61,6 +61,9 @@ MAX_EXTRA_WIDTH, EXTRA_HALO_SHARE = 3.0, 0.15
 MAX_HALO_SHARE = 1.0
 """Halos never hold more than this share of all points."""
 
+SMALLEST_WIDTH = float(np.finfo(np.float32).tiny)
+"""Halos are at least this wide."""
+
 WIDTH_MARGIN = 1.25
 """Halos are wider by this factor than the widest probed neighborhood needs."""
 
@@ -268,4 +271,5 @@ def width_of(plan: Plan, points: Matrix, farthest: Array, n_jobs: int = 0) -> fl
         return float(gaps[at]) if at < len(gaps) else np.inf
 
     wanted = max(needed, min(width_with(EXTRA_HALO_SHARE), MAX_EXTRA_WIDTH * needed))
-    return min(wanted, max(width_with(MAX_HALO_SHARE), np.finfo(float).tiny))
+    # Gaps are kept in single precision: a smaller width, as among copies, would be zero there.
+    return min(max(wanted, SMALLEST_WIDTH), max(width_with(MAX_HALO_SHARE), SMALLEST_WIDTH))

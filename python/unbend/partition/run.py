@@ -43,6 +43,9 @@ Task = Callable[..., Arrays]
 PROBES = 256
 """Number of points whose farthest neighbor is found before there are cells."""
 
+MIN_EXTENT, MAX_EXTENT = 1e-30, 1e30
+"""Data in cells extend at least and at most over this length."""
+
 SETTLED_GAIN = 1e-4
 """Cells are settled until a pass lowers R by less than this share."""
 
@@ -195,7 +198,12 @@ class Run:
             rows = self.job.source.rows(np.sort(part))
             found.append(rows[scatter.finite_rows(rows)])
         if len(found[0]) < self.n_cells:
-            raise ValueError(f"of {size:,} points drawn only {len(found[0]):,} are finite")
+            raise ValueError(
+                f"of a random sample of {size:,} points, only {len(found[0]):,} hold nothing but finite entries "
+                f"up to {_core.MAX_MAGNITUDE:g}, but {self.n_cells:,} cells need at least as many: remove the "
+                "others, or rescale the data"
+            )
+        _check_extent(found[0])
         return found[0], found[1] if len(found[1]) else found[0]
 
     def embed(self, tangent_neighbors: int | None) -> None:
@@ -314,6 +322,16 @@ class Run:
             axes[number] = vectors * np.where(peaks < 0, -1.0, 1.0)
         self.found["component_sizes"] = sizes
         return means, axes
+
+
+def _check_extent(sample: Matrix) -> None:
+    """Refuse data in units in which gaps between cells, in single precision, overflow or vanish."""
+    extent = float(np.ptp(sample.astype(np.float64), axis=0).max())
+    if extent > 0 and not MIN_EXTENT <= extent <= MAX_EXTENT:
+        raise ValueError(
+            f"the points of a random sample are {extent:.3g} apart, but cells need data that extend over "
+            f"{MIN_EXTENT:g} to {MAX_EXTENT:g}: rescale them by a power of two, which changes no bit of the result"
+        )
 
 
 def added(parts: list[Array]) -> Array:

@@ -111,7 +111,7 @@ class FileSource:
 
     def read(self, start: int, stop: int) -> Matrix:
         """Return a copy of consecutive rows."""
-        return np.array(open_points(self.path)[start:stop], dtype=self.dtype, order="C")
+        return np.array(self._opened()[start:stop], dtype=self.dtype, order="C")
 
     def rows(self, indices: npt.NDArray[np.int64]) -> Matrix:
         """Return rows by their indices, a group at a time."""
@@ -119,9 +119,17 @@ class FileSource:
         return np.concatenate([self._group(group) for group in groups])
 
     def _group(self, indices: npt.NDArray[np.int64]) -> Matrix:
-        array = open_points(self.path)
+        array = self._opened()
         rows = array[indices] if isinstance(array, np.ndarray) else array.oindex[indices]
         return np.array(rows, dtype=self.dtype, order="C")
+
+    def _opened(self) -> Any:
+        """Return the array, if it still has its shape: otherwise another program replaced the file."""
+        array = open_points(self.path)
+        if tuple(array.shape) != self.shape:
+            shapes = f"{tuple(array.shape)} instead of {self.shape}"
+            raise FileError(f"{self.path} holds an array of shape {shapes}: it changed while it was read")
+        return array
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the path, the shape, the type, and the time of the last change."""
@@ -139,7 +147,10 @@ def source_of(X: Any, name: str = "X") -> Source:
     (2, 2)
     """
     if not isinstance(X, str | os.PathLike):
-        return ArraySource(as_points(X, name))
+        points = as_points(X, name)
+        if 0 in points.shape:
+            raise ValueError(f"{name} is empty: it has shape {points.shape}")
+        return ArraySource(points)
     array = open_points(os.fspath(X))
     if len(array.shape) != 2 or 0 in array.shape:
         raise FileError(f"{X} holds an array of shape {tuple(array.shape)}: a row for each point is needed")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from ..core import memory
 from ..core.arrays import as_count, thread_count
 from ..core.kinds import choice
+from ..core.kinds import settings as configuration
 from ..core.progress import Progress
+from ..core.random import seed_from
 from ..files import FileError
 from ..fit.problem import neighbor_count
+from ..fit.procrustes.kinds import KINDS
 from .checkpoint import CheckpointDir
 from .gather import SUMS, CellwiseFaithfulness, Partition, measure_given
 from .run import Engine, Run, added, cell_bytes, held_bytes, points_that_fit
@@ -31,7 +36,7 @@ __all__ = ["Task", "folder_for"]
 
 Array = npt.NDArray[np.float64]
 
-VERSION = 1
+VERSION = 2
 """Version of the checkpoints; raised when older ones would be misread."""
 
 BLOCK_COPIES = 5
@@ -41,6 +46,8 @@ OWN = (
     "n_components",
     "n_neighbors",
     "tangent_neighbors",
+    "refine",
+    "objective",
     "cut",
     "n_jobs",
     "verbose",
@@ -148,7 +155,8 @@ class Task:
         rows = run.found["not_finite"]
         if len(rows):
             first = ", ".join(map(str, rows[:3])) + (", ..." if len(rows) > 3 else "")
-            run.complain(f"{len(rows):,} points are not finite (rows {first}): left out")
+            beyond = f"or hold entries beyond {_core.MAX_MAGNITUDE:g}"
+            run.complain(f"{len(rows):,} points are not finite (rows {first}) {beyond}: left out")
         return run
 
     def _check_halos(self, run: Run) -> None:
@@ -164,14 +172,7 @@ class Task:
 
     def claim(self, checkpoints: CheckpointDir) -> None:
         """Refuse a folder that belongs to other data or parameters."""
-        mark = {
-            "version": VERSION,
-            "data": self.source.fingerprint(),
-            "image": None if self.image is None else self.image.fingerprint(),
-            "settings": self.settings,
-            "points_per_cell": self.points,
-        }
-        mark = json.loads(json.dumps(mark))
+        mark = self._mark()
         known = checkpoints.load_record("partition")
         if known is None:
             if any(Path(checkpoints.folder).iterdir()):
@@ -184,6 +185,26 @@ class Task:
             what = f"{checkpoints.folder} holds a partition of other {' and '.join(different)}"
             raise FileError(f"{what}: use another folder, or remove it")
 
+    def _mark(self) -> dict[str, Any]:
+        """Return what tells this task from others, as JSON holds it."""
+        mark = {
+            "version": VERSION,
+            "data": self.source.fingerprint(),
+            "image": None if self.image is None else self.image.fingerprint(),
+            "settings": self.settings,
+            "points_per_cell": self.points,
+        }
+        return dict(json.loads(json.dumps(mark)))
+
+    def _check_unchanged(self, run: Run) -> None:
+        """Refuse a result of data that changed while they were read."""
+        before, after = run.job.checkpoints.load_record("partition"), self._mark()
+        if before != after:
+            different = [name for name in after if before is None or after[name] != before.get(name)]
+            raise FileError(
+                f"the {' and '.join(different)} changed during the run: remove {run.job.folder}, run again"
+            )
+
     def embedded(self, run: Run) -> Path:
         """Embed; return the file, which is in the folder of checkpoints."""
         s = self.settings
@@ -192,12 +213,14 @@ class Task:
         plain = run.found["tangent_neighbors"] == s["n_neighbors"]
         stage = run.settle(s["passes"], s["refine"] == "auto" and plain)
         run.found["sums"] = run.measure(stage)
+        self._check_unchanged(run)
         return run.gather()
 
     def measured(self, run: Run) -> CellwiseFaithfulness:
         """Measure."""
         found = run.map("faithfulness", measure_given)
         run.check_failed(found)
+        self._check_unchanged(run)
         return self._faithfulness(run, added([one["sums"] for one in found]))
 
     def result(self, run: Run, embedding: Array) -> Partition:
@@ -223,19 +246,20 @@ class Task:
         s = dict(zip(SUMS, sums.tolist(), strict=True))
         counted = s["measured"] - s["degenerate"]
 
-        def mean(name: str, count: float) -> float:
-            return s[name] / count if count else float("nan")
+        def mean(name: str, count: float, of_none: float = 0.0) -> float:
+            return s[name] / count if count else of_none
 
         a, b = mean("a", counted), mean("b", counted)
-        scale = b / a if a > 0 else 1.0
+        scale = b / a if a > 0 else 0.0
+        perfect = mean("coinciding", counted)
         return CellwiseFaithfulness(
             r=mean("r", s["measured"]),
-            r_n=mean("r_n", counted),
-            r_c=mean("r_c", counted),
+            r_n=mean("r_n", counted, math.inf),  # Nothing was measured, and that is not perfect.
+            r_c=mean("r_c", counted, math.inf),
             r_pca=mean("r_pca", s["measured"]),
             lower_bound=mean("bound", counted),
             scale=scale,
-            r_n_scaled=max(0.0, 1.0 - b * scale),
+            r_n_scaled=max(0.0, 1.0 - perfect - b * scale) if counted else math.inf,
             n_points=self.source.shape[0],
             n_measured=int(s["measured"]),
             n_degenerate=int(s["degenerate"]),
@@ -258,13 +282,37 @@ def _checked(settings: dict[str, Any], shape: tuple[int, int]) -> dict[str, Any]
     choice("psa", "gp").test(settings["method"], "method")
     choice("auto", None).test(settings["refine"], "refine")
     choice("R_N", "R").test(settings["objective"], "objective")
-    as_count(settings["passes"], "passes", least=0)
-    if settings["tangent_neighbors"] is not None:
-        as_count(settings["tangent_neighbors"], "tangent_neighbors")
-    for name in settings["parameters"] or {}:
+    passes, tangents = as_count(settings["passes"], "passes", least=0), settings["tangent_neighbors"]
+    return settings | {
+        "n_components": d,
+        "n_neighbors": k,
+        "tangent_neighbors": None if tangents is None else as_count(tangents, "tangent_neighbors"),
+        "passes": passes,
+        "parameters": _checked_parameters(settings["parameters"]),
+    }
+
+
+def _checked_parameters(parameters: Any) -> dict[str, Any]:
+    """Return the parameters of the estimator that embeds a cell, as a record of JSON can hold them."""
+    if parameters is None:
+        return {}
+    if not isinstance(parameters, Mapping):
+        raise ValueError(f"parameters = {parameters!r} is not a dict: its keys are names of parameters")
+    for name in parameters:
         if name in OWN:
             raise ValueError(f"parameters has {name!r}, which the partition sets itself")
-    return settings | {"n_neighbors": k}
+    known = {name: kind for name, kind in KINDS.items() if name not in OWN}
+    configuration(**known).test(parameters, "parameters")
+    seed = parameters.get("random_state")
+    others = {name: _plain(value) for name, value in parameters.items() if name != "random_state"}
+    return others if seed is None else others | {"random_state": seed_from(seed)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without numbers of NumPy, which JSON cannot hold."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @contextmanager

@@ -431,3 +431,32 @@ def test_plot():
     assert len(calm.plot().axes) == 2
     with pytest.raises(ValueError, match="'UMAP' is unknown"):
         found.plot("UMAP")
+
+
+@pytest.mark.parametrize("exponent", [-1000, -600, 490])
+def test_units_of_the_coordinates_change_no_verdict(exponent):
+    x, coordinates = ub.datasets.strip(300, length=3.0, random_state=0)
+    usual = ub.price_of_normalization(x, coordinates)
+    scaled = ub.price_of_normalization(x, np.ldexp(coordinates, exponent))
+    for name, verdict in usual.verdicts.items():
+        other = scaled[name]
+        free = ("outcome", "needed", "costs", "phi_y", "phi_z", "kappa", "c_a", "theorem", "corollary")
+        assert [getattr(other, name) for name in free] == [getattr(verdict, name) for name in free]
+        assert other.sigma == math.ldexp(verdict.sigma, exponent)
+
+
+@pytest.mark.parametrize("algorithms", [3, None, [["LLE"]], b"LLE", [1.5]])
+def test_what_names_no_algorithm_is_shown(algorithms):
+    x, coordinates = ub.datasets.strip(100, random_state=0)
+    with pytest.raises(ValueError, match="is unknown: there are 'LLE'"):
+        ub.price_of_normalization(x, coordinates, algorithms=algorithms)
+
+
+@pytest.mark.parametrize("n", [4, 5, 400])
+def test_dependent_coordinates_have_no_extent(n):
+    """Rounding alone gives them a variance above zero; a dimension of rounding is not judged."""
+    rng = np.random.default_rng(n)
+    plane = rng.normal(size=(n, 2))
+    coordinates = plane @ rng.normal(size=(2, 4))
+    with pytest.raises(ValueError, match="no extent in 2 of 4 dimensions"):
+        ub.price_of_normalization(rng.normal(size=(n, 5)), coordinates, 3, algorithms="LEM")

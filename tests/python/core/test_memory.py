@@ -224,3 +224,29 @@ def ratio(kind, n, q, parameters, surface="swiss_roll", noise=0.0):
     code = MEASURE.format(kind=kind, n=n, q=q, parameters=parameters, surface=surface, noise=noise)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_limited_address_space_counts():
+    code = "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2); "
+    code += "from unbend.core import machine; print(machine.available())"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 2**30 < int(ran.stdout) < 3 * 2**30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+@pytest.mark.parametrize("call", ["neighborhoods(x, radius=9.0)", "faithfulness(x, x, radius=9.0)"])
+def test_a_graph_of_all_points_is_refused_before_it_is_searched(call):
+    """Without an estimate, the core aborts the process when an allocation fails."""
+    code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
+import numpy as np, unbend as ub
+x = np.random.default_rng(0).random((30_000, 2))
+try:
+    ub.{call}
+except MemoryError as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "radius = 9 joins about 899,970,000 pairs of points: the graph needs about 25.2 GB" in ran.stdout

@@ -221,3 +221,11 @@ def test_small_data_with_the_default_number_of_neighbors(kind):
     assert embedded.n_neighbors_ == 6
     with pytest.raises(ValueError, match="n_neighbors = 12 needs at least 13 points, got n_samples = 7"):
         kind(n_neighbors=12).fit(FREE[:7])
+
+
+@pytest.mark.parametrize("number", [np.int8, np.uint64, np.int64])
+@every_estimator
+def test_numbers_of_numpy_are_numbers(kind, number):
+    x = ub.datasets.swiss_roll(300, random_state=0)[0]
+    narrow = quick(kind, n_components=number(2), n_neighbors=number(10)).fit(x).embedding_
+    assert np.array_equal(narrow, quick(kind).fit(x).embedding_)

@@ -1,5 +1,6 @@
 """Embeddings: what they reach, what they refuse, and that nothing is left behind."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 import unbend as ub
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupting import IMPORT, LIMIT, signals
 from scipy.spatial import cKDTree, procrustes
 from unbend import _core
 from unbend.core import memory
@@ -728,13 +730,14 @@ def test_a_long_stage_is_stopped_within():
 
     def stop(stage, done, total, best):
         if stage == "greedy" and done > 0:
-            asked.append(time.perf_counter())
+            asked.append(time.process_time())
             return True
         return None
 
     with pytest.raises(ub.Stopped, match="greedy"):
         fit(x, n_init=1, refine=None, callback=stop)
-    assert time.perf_counter() - asked[0] < 0.3
+    # Of all threads of this process, so that a busy machine does not count.
+    assert time.process_time() - asked[0] < 0.3 * (os.cpu_count() or 1)
 
 
 @pytest.mark.parametrize("name", ["find_nearest", "Problem", "lay_out"])
@@ -749,38 +752,26 @@ def test_an_interrupted_fit_leaves_nothing_behind(x, monkeypatch, name):
     assert vars(estimator) == vars(ub.GreedyProcrustes())
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends a process on Windows")
-def test_ctrl_c():
+@signals
+@pytest.mark.parametrize("seconds", [0.2, 1.0])
+def test_ctrl_c(seconds):
     code = """
-import os, signal, sys, threading, time
 import unbend as ub
-signal.signal(signal.SIGINT, signal.default_int_handler)
 x, _ = ub.datasets.swiss_roll(1_000_000, random_state=0)
 ub.GreedyProcrustes
 gp = ub.GreedyProcrustes()
-sent = []
-def strike():
-    sent.append(time.perf_counter())
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Timer(float(sys.argv[1]), strike).start()
+strike = Strike(float(sys.argv[1]))
 try:
+    strike.start()
     gp.fit(x)
 except KeyboardInterrupt:
-    print(time.perf_counter() - sent[0], [name for name in vars(gp) if name.endswith("_")])
+    print(strike.late, [name for name in vars(gp) if name.endswith("_")])
 """
-    for seconds in (0.2, 1.0):
-        delays = []
-        for _ in range(3):  # other processes can make one late, not all
-            told = subprocess.run(
-                [sys.executable, "-c", code, str(seconds)], capture_output=True, text=True, timeout=60
-            )
-            late, left = told.stdout.split(maxsplit=1)
-            assert left.strip() == "[]"
-            assert told.stderr == ""
-            delays.append(float(late))
-            if delays[-1] < 0.2:
-                break
-        assert min(delays) < 0.2
+    command = [sys.executable, "-c", IMPORT + code, str(seconds)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    late, left = told.stdout.split(maxsplit=1)
+    assert (left.strip(), told.stderr) == ("[]", "")
+    assert float(late) < LIMIT
 
 
 def test_verbose_says_what_it_does(x, capsys):

@@ -290,3 +290,11 @@ def test_damaged_files(tmp_path):
     model.components_ = model.components_[:, :3]
     with pytest.raises(ValueError, match=r"its map has shape \(2, 3\)"):
         ub.load(model.save(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("eps", [1e-300, 5e-324, 1e-9])
+def test_tiny_shares_need_more_dimensions_than_there_are(eps):
+    x = np.random.default_rng(0).normal(size=(20, 5))
+    with pytest.warns(ub.DistortionWarning, match="they are left as they are"):
+        found = ub.RandomProjection(eps=eps, random_state=0).fit(x)
+    assert np.array_equal(found.embedding_, x)

@@ -295,6 +295,7 @@ def test_any_flipped_byte_of_an_array_is_found(path, model):
         (lambda m: m["learnt"].update(n_features_in_=7), "7 features"),
         (lambda m: m["learnt"].update(a_={"$pickle": 3}), "'$pickle', which is unknown"),
         (lambda m: m["learnt"].update(a_={"$array": "b"}), "lacks b.npy"),
+        (lambda m: m["learnt"].update(fit=3, __class__="x"), "its attributes __class__, fit are none"),
         (lambda m: m["learnt"].pop("embedding_"), "embedding_"),
         (lambda m: m["learnt"]["neighborhoods_"]["$Neighborhoods"].update(x=1), "'x'"),
         (lambda m: m["learnt"]["faithfulness_"]["$Faithfulness"].pop("r_n"), "'r_n'"),
@@ -308,6 +309,8 @@ def test_no_json(path):
     assert "its model.json is damaged" in refused(changed(path, add={"model.json": b"{"}.items()))
     assert "its model.json is damaged" in refused(changed(path, add={"model.json": b"\xff\xfe{"}.items()))
     assert "its format is None" in refused(changed(path, add={"model.json": b"[1]"}.items()))
+    deep = b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    assert "it is damaged (maximum recursion" in refused(changed(path, add={"model.json": deep}.items()))
 
 
 def test_missing_and_extra_members(path):

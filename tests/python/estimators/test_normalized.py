@@ -1,5 +1,6 @@
 """The normalised family: the same subspaces as scikit-learn's, and no failure where others fail."""
 
+import math
 import warnings
 
 import numpy as np
@@ -338,3 +339,10 @@ def test_parameters_are_checked_before_any_work(kind):
 def test_bad_parameters_are_named(model, text):
     with pytest.raises(ValueError, match=text):
         model.fit(ub.datasets.s_curve(100, random_state=0)[0])
+
+
+@pytest.mark.parametrize("max_memory", [10**30, 1e300, math.inf])
+def test_limits_of_memory_beyond_all_machines_are_no_limits(max_memory):
+    x = ub.datasets.swiss_roll(200, random_state=0)[0]
+    expected = ub.LaplacianEigenmaps(max_memory=2**50).fit(x).embedding_
+    assert np.array_equal(ub.LaplacianEigenmaps(max_memory=max_memory).fit(x).embedding_, expected)

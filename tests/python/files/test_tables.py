@@ -1,8 +1,12 @@
 """Points from files of every kind, and what is said about files that hold none."""
 
 import os
+import pickle
 import stat
+import struct
 import sys
+import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -548,3 +552,76 @@ def test_labels(tmp_path, name, write):
         read_labels(tmp_path / name, 5)
     with pytest.raises(FileError, match="there is no file"):
         read_labels(tmp_path / "nothing.txt", 2)
+
+
+# What damaged files, and files that are made to do harm, hold
+
+
+class Payload:
+    """A pickle that makes a folder, if anything loads it."""
+
+    def __reduce__(self):
+        return os.mkdir, ("was run",)
+
+
+def header(shape, descr="<f8", data=b""):
+    """Return an .npy whose header says anything."""
+    text = repr({"descr": descr, "fortran_order": False, "shape": shape}).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
+def archive(path, **members):
+    with zipfile.ZipFile(path, "w") as held:
+        for name, content in members.items():
+            held.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header((10**12, 3)),
+        header((2**62, 2**62)),
+        header((-1, 3)),
+        header("(3, 4)"),
+        header((1, 1), "|O", pickle.dumps([Payload()])),
+        header((2, 2)).replace(b"'<f8'", b"exit("),
+        b"\x93NUMPY\x01\x00\x05\x00{'a'(",
+        pickle.dumps(Payload()),
+    ],
+    ids=["huge", "overflow", "negative", "text", "objects", "code", "open", "pickle"],
+)
+def test_headers_that_lie(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, "a.npy", content)
+    archive(tmp_path / "b.npz", **{"X.npy": content})
+    assert "a.npy" in complaint(tmp_path / "a.npy")
+    assert "b.npz" in complaint(tmp_path / "b.npz")
+    assert not (tmp_path / "was run").exists()
+
+
+def test_members_of_an_archive_stay_in_it(tmp_path):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    file = archive(inside / "a.npz", **{"../X.npy": header((1, 1), data=bytes(8)), "Y.npy": b""})
+    with pytest.raises(FileError):
+        read_points(f"{file}:Y")
+    assert sorted(tmp_path.rglob("*")) == [inside, file]
+
+
+def test_a_cell_that_is_too_long_is_a_damaged_file(tmp_path):
+    path = put(tmp_path, "a.csv", "a,b\n" + '"' + "1," * 200_000 + "\n")
+    assert "cannot read" in complaint(path)
+
+
+def test_whatever_a_parser_raises_is_said_in_one_line(tmp_path):
+    """Where a bit is flipped, h5py raises RuntimeError, KeyError and others."""
+    anndata = pytest.importorskip("anndata")
+    good = tmp_path / "good.h5ad"
+    anndata.AnnData(obsm={"X_pca": POINTS}).write_h5ad(good)
+    content = good.read_bytes()
+    for place in range(0, len(content), 97):
+        flipped = bytearray(content)
+        flipped[place] ^= 0xFF
+        with suppress(FileError):  # most bits are in places that nothing reads
+            read_points(put(tmp_path, "a.h5ad", bytes(flipped)))

@@ -133,3 +133,11 @@ def test_wrong_shapes_are_refused():
     problem, sides, start = system(WHOLE, 2)
     with pytest.raises(ValueError, match=r"300.*320|320.*300"):
         solve(problem, sides, start.ravel()[:300])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_data_of_very_different_scales_overflow_without_a_word_of_numpy():
+    x = np.ldexp(np.random.default_rng(1).normal(size=(25, 20))[np.arange(25) % 7], -300)
+    x[12, -1] = 1e9
+    assert np.isfinite(ub.HessianLLE(rectify=True).fit(x).embedding_).all()

@@ -1012,3 +1012,10 @@ def test_rates_of_goldberg_and_ritov():
 def test_kinds_that_are_no_text():
     with pytest.raises(ValueError, match=r"kind = \['R'\] is unknown"):
         ub.metrics.procrustes(GOOD, GOOD[:, :2], kind=["R"])
+
+
+@pytest.mark.parametrize("cut", [True, 3, np.uint64(3), 0.5, "ab", [1, 2, 3], {1: 2}])
+def test_what_is_no_cut_is_refused(cut):
+    x, y = ub.datasets.swiss_roll(60, random_state=0)
+    with pytest.raises(ValueError, match="cut must be pairs of points"):
+        ub.faithfulness(x, y, cut=cut)

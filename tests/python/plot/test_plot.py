@@ -383,9 +383,9 @@ def test_correlation_circle(roll):
 
 def test_large_clouds_draw_quickly():
     y = np.random.default_rng(0).random((200_000, 2))
-    began = time.perf_counter()
+    began = time.process_time()
     ub.plot.embedding(y, y[:, 0]).figure.canvas.draw()
-    assert time.perf_counter() - began < 15  # about one second on an idle machine
+    assert time.process_time() - began < 15  # about one second on an idle machine
 
 
 def test_matplotlib_comes_with_the_first_picture():

@@ -28,6 +28,9 @@ __all__ = ["DistortionWarning", "RandomProjection"]
 MAX_PAIRS = 10_000
 """Distortion is measured on all pairs of points up to this number, and on a random sample of more."""
 
+MIN_EPS = 1e-9
+"""Smaller shares are taken for this one: it already needs more dimensions than any data have."""
+
 
 class DistortionWarning(UserWarning):
     """A random projection changes distances by more than `eps`.
@@ -155,7 +158,7 @@ def lemma_dimension(n: int, eps: float, failure: float) -> int:
     >>> lemma_dimension(1000, 0.5, 0.05)
     538
     """
-    return math.ceil(16 / eps**2 * (math.log(n) - math.log(failure) / 2))
+    return math.ceil(16 / max(eps, MIN_EPS) ** 2 * (math.log(n) - math.log(failure) / 2))
 
 
 def measured_distortion(x: Matrix, y: Array, eps: float, rng: np.random.Generator) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...core.kinds import (
-    Kind,
     boolean,
     choice,
     count,
@@ -14,17 +13,15 @@ from ...core.kinds import (
     optional,
     positive,
     seed,
-    settings,
-    share,
     word_or,
 )
 from ...core.parameters import entries, table
 from ...core.shared_parameters import SHARED
+from ...fit.procrustes.kinds import KINDS
 
 __all__ = ["PARAMETERS"]
 
 proportion = number(lambda v: 0 < v < 1, "between 0 and 1")
-anything = Kind("")  # The core checks these settings when it uses them.
 
 PARAMETERS = table(
     *SHARED,
@@ -169,33 +166,6 @@ PARAMETERS = table(
         """,
         n_components=count(),
         n_neighbors=optional(count()),
-        n_init=count(),
-        tangent=choice("neighborhood", "overlap", "paper"),
-        tangent_neighbors=optional(count()),
-        start=optional(count(least=0)),
-        alignment=choice("auto", "tree", "spectral", "projection", "anneal", "paper"),
-        annealing=optional(
-            settings(
-                start=choice("random", "tree", "greedy"),
-                acceptance=anything,
-                accepted=count(),
-                tried=count(),
-                cooling=anything,
-                anew=anything,
-                enough=anything,
-                rounds=count(),
-            )
-        ),
-        overlap_penalty=non_negative,
-        solve_tol=non_negative,
-        refine=choice("auto", "global", "pointwise", "paper", None),
-        objective=choice("R_N", "R"),
-        refine_max_iter=count(least=0),
-        refine_tol=number(lambda v: v >= 0, "at least 0"),
-        neighbors_method=choice("auto", "exact", "approximate"),
-        neighbors_recall=share,
-        cut=choice("auto", True, False),
-        candidates=choice("auto", True, False),
         partition=optional(word_or("auto", count(least=2))),
         disconnected=choice("separate", "error"),
         n_landmarks=optional(word_or("auto", count())),
@@ -211,9 +181,9 @@ PARAMETERS = table(
         kind=choice("gaussian", "sparse", "kane-nelson", "hadamard"),
         failure=proportion,
         metric=choice("euclidean", "precomputed"),
-        random_state=seed,
         callback=function,
         max_memory=memory_limit,
+        **KINDS,
     ),
     procrustes=entries(
         """
@@ -234,7 +204,7 @@ PARAMETERS = table(
         random_state
             Seed or generator for the starting points. With an int, each fit gives the same embedding.
         """,
-        tangent_neighbors=optional(count()),
+        tangent_neighbors=KINDS["tangent_neighbors"],
         random_state=seed,
     ),
     ProcrustesAlignment=entries(
@@ -247,7 +217,7 @@ PARAMETERS = table(
             Seed or generator for annealing and for the greedy embedding that it may start from; nothing
             else is random. With an int, each fit gives the same embedding.
         """,
-        refine=choice("auto", "global", "pointwise", "paper", None),
+        refine=KINDS["refine"],
         random_state=seed,
     ),
     MaximumVarianceUnfolding=entries(

@@ -199,7 +199,7 @@ def _labels(null_space: Any) -> npt.NDArray[np.uint32] | None:
 
 def _limit(max_memory: float | None) -> int | None:
     if max_memory is not None:
-        return int(max_memory)
+        return memory.allowed(max_memory)
     free = memory.available()
     return None if free is None else int(0.8 * free)
 
