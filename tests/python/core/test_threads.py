@@ -71,7 +71,7 @@ def test_same_bits_on_any_number_of_threads(n_jobs, reference):
 def test_same_bits_in_another_process(threads, reference):
     here = os.path.dirname(__file__)
     code = (
-        f"import sys, json; sys.path.insert(0, {here!r}); "
+        f"import sys, json; sys.path[:0] = [{here!r}, {os.path.dirname(here)!r}]; "
         "import test_threads; print(json.dumps(test_threads.everything()))"
     )
     environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
