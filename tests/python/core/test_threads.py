@@ -97,7 +97,8 @@ def embeddings():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_same_bits_whatever_threads_linear_algebra_has(threads, fits):
-    code = f"import sys, json; sys.path[:0] = [{os.path.dirname(__file__)!r}, {os.path.dirname(os.path.dirname(__file__))!r}]; "
+    here = os.path.dirname(__file__)
+    code = f"import sys, json; sys.path[:0] = [{here!r}, {os.path.dirname(here)!r}]; "
     code += "import test_threads; print(json.dumps(test_threads.embeddings()))"
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     environment = os.environ | dict.fromkeys(names, str(threads))
