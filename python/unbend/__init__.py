@@ -7,9 +7,7 @@ from . import anndata, datasets, metrics, plot
 from .choose.dimension import Dimension, dimension
 from .choose.price import Price, Verdict, price_of_normalization
 from .choose.selection import Candidate, Grid, Selection, select
-from .consensus import Alignment, Transform, align
 from .core.progress import Stopped
-from .covariance import Uncertainty, uncertainty
 from .fit.refine import Refinement, RefinementInterrupted, refine
 from .fit.spectral.rectify import Rectification, rectify
 from .graph.charts import Charts, charts
@@ -21,6 +19,8 @@ from .metrics import Faithfulness, faithfulness
 from .report import Report, report
 
 if TYPE_CHECKING:
+    from .consensus import Alignment, Transform, align
+    from .covariance import Uncertainty, uncertainty
     from .estimators.base import EqualPointsWarning
     from .estimators.greedy import GreedyProcrustes
     from .estimators.linear.pca import PCA
@@ -112,8 +112,9 @@ __all__ = [
     "uncertainty",
 ]
 
-# Estimators need scikit-learn, which takes longer to import than everything else together.
+# Estimators need scikit-learn, and others scipy, which take longer to import than everything else together.
 _LATER = {
+    "Alignment": "consensus",
     "ClassicalScaling": "estimators.linear.scaling",
     "CollapsedWarning": "fit.spectral.normalized",
     "DiffusionMaps": "estimators.spectral.normalized",
@@ -134,10 +135,14 @@ _LATER = {
     "PCA": "estimators.linear.pca",
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
+    "Transform": "consensus",
+    "Uncertainty": "covariance",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",
+    "align": "consensus",
     "load": "estimators.models",
+    "uncertainty": "covariance",
 }
 
 

@@ -16,12 +16,12 @@ SUCCESS, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 COMMANDS = {
     "embed": embed.COMMAND,
     "transform": transform.TRANSFORM,
-    "align": transform.ALIGN,
     "measure": measure.COMMAND,
     "compare": compare.COMPARE,
     "report": compare.REPORT,
     "diagnose": diagnose.COMMAND,
     "select": select.COMMAND,
+    "align": transform.ALIGN,
     "demo": demo.COMMAND,
 }
 

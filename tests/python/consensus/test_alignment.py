@@ -368,7 +368,7 @@ def test_transforms_refuse_other_dimensions():
 
 
 def test_an_alignment_that_does_not_settle_warns(monkeypatch):
-    monkeypatch.setattr(import_module("unbend.consensus.align"), "MAX_ROUNDS", 2)
+    monkeypatch.setattr(import_module("unbend.consensus.alignment"), "MAX_ROUNDS", 2)
     _, a, b = scene(noise=0.5)
     with pytest.warns(ConvergenceWarning, match="still changed after 2 rounds"):
         assert not ub.align([a, b]).converged
