@@ -19,8 +19,9 @@ from .metrics import Faithfulness, faithfulness
 from .report import Report, report
 
 if TYPE_CHECKING:
-    from .consensus import Alignment, Transform, align
-    from .covariance import Uncertainty, uncertainty
+    from .consensus.alignment import Alignment, align
+    from .consensus.transform import Transform
+    from .covariance.bootstrap import Uncertainty, uncertainty
     from .estimators.base import EqualPointsWarning
     from .estimators.greedy import GreedyProcrustes
     from .estimators.linear.pca import PCA
@@ -114,7 +115,7 @@ __all__ = [
 
 # Estimators need scikit-learn, and others scipy, which take longer to import than everything else together.
 _LATER = {
-    "Alignment": "consensus",
+    "Alignment": "consensus.alignment",
     "ClassicalScaling": "estimators.linear.scaling",
     "CollapsedWarning": "fit.spectral.normalized",
     "DiffusionMaps": "estimators.spectral.normalized",
@@ -135,14 +136,14 @@ _LATER = {
     "PCA": "estimators.linear.pca",
     "ProcrustesAlignment": "estimators.procrustes",
     "RandomProjection": "estimators.linear.projection",
-    "Transform": "consensus",
-    "Uncertainty": "covariance",
+    "Transform": "consensus.transform",
+    "Uncertainty": "covariance.bootstrap",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Seam": "fit.cut",
-    "align": "consensus",
+    "align": "consensus.alignment",
     "load": "estimators.models",
-    "uncertainty": "covariance",
+    "uncertainty": "covariance.bootstrap",
 }
 
 
