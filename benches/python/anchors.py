@@ -1,9 +1,9 @@
-"""Positions in metres from Wi-Fi signals and four surveyed anchors.
+"""Positions in meters from Wi-Fi signals and four surveyed anchors.
 
     python benches/python/anchors.py FOLDER
 
 FOLDER holds .npz files with signal strengths `X` and, in the first two columns of `params`, positions in
-metres. They are not part of the project; files that are absent are skipped. Signals are embedded without
+meters. They are not part of the project; files that are absent are skipped. Signals are embedded without
 positions. Then the four measurements that were made nearest to the corners of the floor are anchors: `ub.align`
 places the map by their positions alone. Printed is the median distance of all other measurements from where
 they were made, compared with the map placed by all positions, which no choice of anchors can beat by much, and
@@ -42,7 +42,7 @@ def main():
 
 
 def read(path, floor):
-    """Return signals, and positions in metres; one row for each place where signals were measured."""
+    """Return signals, and positions in meters; one row for each place where signals were measured."""
     with np.load(path) as file:
         x, params = file["X"].astype(np.float64), file["params"]
     if floor is not None:

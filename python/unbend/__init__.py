@@ -7,9 +7,7 @@ from . import anndata, datasets, metrics, plot
 from .choose.dimension import Dimension, dimension
 from .choose.price import Price, Verdict, price_of_normalization
 from .choose.selection import Candidate, Grid, Selection, select
-from .consensus import Alignment, Transform, align
 from .core.progress import Stopped
-from .covariance import Uncertainty, uncertainty
 from .fit.refine import Refinement, RefinementInterrupted, refine
 from .fit.spectral.rectify import Rectification, rectify
 from .graph.charts import Charts, charts
@@ -21,6 +19,9 @@ from .metrics import Faithfulness, faithfulness
 from .report import Report, report
 
 if TYPE_CHECKING:
+    from .consensus.alignment import Alignment, align
+    from .consensus.transform import Transform
+    from .covariance.bootstrap import Uncertainty, uncertainty
     from .estimators.base import EqualPointsWarning
     from .estimators.greedy import GreedyProcrustes
     from .estimators.linear.pca import PCA
@@ -135,9 +136,10 @@ __all__ = [
     "write_mesh",
 ]
 
-# Estimators need scikit-learn, which takes longer to import than everything else together.
+# Estimators need scikit-learn, and others scipy, which take longer to import than everything else together.
 _LATER = {
     "Ambiguity": "fit.scaling.ambiguity",
+    "Alignment": "consensus.alignment",
     "ClassicalScaling": "estimators.linear.scaling",
     "CollapsedWarning": "fit.spectral.normalized",
     "DiffusionMaps": "estimators.spectral.normalized",
@@ -164,6 +166,8 @@ _LATER = {
     "SplitScaling": "estimators.linear.split",
     "SuccessiveEigenmaps": "estimators.spectral.successive",
     "ScalingVerdict": "fit.scaling.verdict",
+    "Transform": "consensus.transform",
+    "Uncertainty": "covariance.bootstrap",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",
     "Flattening": "mesh.flatten",
@@ -174,6 +178,8 @@ _LATER = {
     "load": "estimators.models",
     "read_mesh": "mesh.files",
     "write_mesh": "mesh.files",
+    "align": "consensus.alignment",
+    "uncertainty": "covariance.bootstrap",
 }
 
 

@@ -17,12 +17,12 @@ COMMANDS = {
     "embed": embed.COMMAND,
     "flatten": flatten.COMMAND,
     "transform": transform.TRANSFORM,
-    "align": transform.ALIGN,
     "measure": measure.COMMAND,
     "compare": compare.COMPARE,
     "report": compare.REPORT,
     "diagnose": diagnose.COMMAND,
     "select": select.COMMAND,
+    "align": transform.ALIGN,
     "demo": demo.COMMAND,
 }
 

@@ -1,6 +1,6 @@
 """Several maps of the same points brought together: generalized Procrustes analysis."""
 
-from .align import Alignment, align
+from .alignment import Alignment, align
 from .transform import Transform
 
 __all__ = ["Alignment", "Transform", "align"]

@@ -184,6 +184,7 @@ def _coordinates(source: Any, name: str) -> Array:
 def _for_each_map(value: Any, names: tuple[str, ...], what: str) -> list[Any]:
     """Return the entries of a list or a dict, in the order of the maps."""
     if isinstance(value, Mapping):
+        value = {str(name): entry for name, entry in value.items()}
         lacking = [name for name in names if name not in value]
         if lacking:
             raise ValueError(f"{what} has no entry for map {lacking[0]!r}")

@@ -1,5 +1,5 @@
 """How far the coordinates of an embedding and its distances may be off: refits of data with more noise."""
 
-from .uncertainty import Uncertainty, uncertainty
+from .bootstrap import Uncertainty, uncertainty
 
 __all__ = ["Uncertainty", "uncertainty"]

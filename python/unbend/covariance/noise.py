@@ -20,8 +20,11 @@ __all__ = ["noise_of"]
 
 Array = npt.NDArray[np.float64]
 
-BLOCK_ENTRIES = 2**22
-"""Neighborhoods are fitted in blocks of this many coordinates."""
+BLOCK_ENTRIES = 2**21
+"""Neighborhoods are fitted in blocks of this many coordinates or inner products."""
+
+MAX_CALIBRATED = 5000
+"""Maximum number of neighborhoods that show how much of the noise tangents hide, as a random sample."""
 
 SMOOTHINGS = 2
 """Number of times that the variance is averaged over neighborhoods: those of single ones vary by half."""
@@ -37,26 +40,31 @@ def noise_of(points: Any, graph: Neighborhoods, d: int, rng: np.random.Generator
     data with as much noise again.
     """
     x = np.asarray(points, dtype=np.float64)
-    variance = _filled(_variances(x, graph, d))
+    variance = _variances(x, graph, d, np.arange(len(x)))
+    centers = np.flatnonzero(np.isfinite(variance))
+    variance = _filled(variance)
     mean = float(variance.mean())
     if mean > 0:
-        again = _filled(_variances(x + rng.normal(scale=np.sqrt(mean), size=x.shape), graph, d))
-        variance = variance * _contamination(float(again.mean()) / mean)
+        noisier = x + rng.normal(scale=np.sqrt(mean), size=x.shape)
+        if len(centers) > MAX_CALIBRATED:
+            centers = np.sort(rng.choice(centers, MAX_CALIBRATED, replace=False))
+        again = float(_variances(noisier, graph, d, centers)[centers].mean())
+        variance = variance * _contamination(again / float(variance[centers].mean()))
     for _ in range(SMOOTHINGS):
         variance = _averaged(variance, graph)
     return np.asarray(np.sqrt(variance))
 
 
-def _variances(x: Array, graph: Neighborhoods, d: int) -> Array:
-    """Return the variance of the noise in each neighborhood; NaN where too few points are near."""
+def _variances(x: Array, graph: Neighborhoods, d: int, centers: Any) -> Array:
+    """Return the variance of the noise in the neighborhoods of some points; NaN where too few points are near."""
     found = np.full(len(x), np.nan)
-    sizes = graph.sizes
+    sizes = graph.sizes[centers]
     for size in np.unique(sizes):
         n_terms = _term_count(int(size) + 1, d)
         if n_terms == 0:
             continue
-        rows = np.flatnonzero(sizes == size)
-        step = max(1, BLOCK_ENTRIES // ((int(size) + 1) * x.shape[1]))
+        rows = centers[sizes == size]
+        step = max(1, BLOCK_ENTRIES // ((int(size) + 1) * max(x.shape[1], int(size) + 1)))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             near = graph.indices[graph.indptr[part, None] + np.arange(size)].astype(np.int64)

@@ -27,8 +27,8 @@ Indices = npt.NDArray[np.uint32]
 SOLVE_TOL = 1e-6
 """Residual of eq. 11 to stop at: far below the noise that a refit is to show."""
 
-BLOCK_PAIRS = 2**20
-"""Number of pairs whose distances are computed at once."""
+BLOCK_ROWS = 2**11
+"""Number of points whose wider neighborhoods are found at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +62,28 @@ def widened(points: Any, graph: Neighborhoods, factor: float) -> Neighborhoods:
 
     Steps keep to the graph, so that nothing is joined that a cut or a cleaning has parted.
     """
-    n = len(graph)
-    shape, ones = (n, n), np.ones(len(graph.indices), dtype=np.float32)
-    one = csr_array((ones, graph.indices.astype(np.int64), graph.indptr), shape=shape)
-    steps = (one + one @ one).tocoo()
-    off = steps.row != steps.col
+    n, wanted = len(graph), np.round(factor * graph.sizes).astype(np.int64)
+    ones = np.ones(len(graph.indices), dtype=np.float32)
+    one = csr_array((ones, graph.indices.astype(np.int64), graph.indptr), shape=(n, n))
+    found = [_nearest(points, one, wanted, start) for start in range(0, n, BLOCK_ROWS)]
+    counts = np.concatenate([sizes for _, sizes in found])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return Neighborhoods(np.concatenate([near for near, _ in found]), indptr=indptr)
+
+
+def _nearest(points: Any, one: Any, wanted: Any, start: int) -> tuple[Indices, Any]:
+    """Return the nearest points within two steps of a block of points, and how many each has."""
+    block = one[start : start + BLOCK_ROWS]
+    steps = (block + block @ one).tocoo()
+    off = steps.row + start != steps.col
     rows, columns = steps.row[off], steps.col[off]
-    squared = np.empty(len(rows))
-    for start in range(0, len(rows), BLOCK_PAIRS):
-        part = slice(start, start + BLOCK_PAIRS)
-        gap = points[rows[part]].astype(np.float64) - points[columns[part]]
-        squared[part] = np.einsum("pq,pq->p", gap, gap)
+    gap = points[rows + start].astype(np.float64) - points[columns]
+    squared = np.einsum("pq,pq->p", gap, gap)
     order = np.lexsort((columns, squared, rows))
     rows, columns = rows[order], columns[order]
     rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    near = rank < np.round(factor * graph.sizes)[rows]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[near], minlength=n))])
-    return Neighborhoods(columns[near].astype(np.uint32), indptr=indptr)
+    near = rank < wanted[start + rows]
+    return columns[near].astype(np.uint32), np.bincount(rows[near], minlength=block.shape[0])
 
 
 def onto(y: Array, target: Array, components: list[Indices]) -> Array:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..covariance import Uncertainty
 from . import canvas
 from .canvas import CLIP, Axes, picture
 from .local import ELLIPSES, spread_evenly
 from .scatter import embedding
+
+if TYPE_CHECKING:
+    from ..covariance import Uncertainty
 
 __all__ = ["uncertainty"]
 

@@ -508,3 +508,16 @@ def test_seams_of_one_and_three_components():
 def test_grids_show_seams(tube):
     left, right = ub.plot.grid({"cut": tube, "array": tube.embedding_})
     assert (len(left.patches), len(right.patches)) == (2, 0)
+
+
+def test_ellipses_of_unsure_places():
+    x, coordinates = ub.datasets.swiss_roll(600, noise=0.2, random_state=0)
+    found = ub.uncertainty(x, coordinates, n_replicates=5, random_state=0)
+    ax = ub.plot.uncertainty(found, coordinates[:, 0], n_ellipses=40, level=0.5)
+    ellipses = ax.collections[1]
+    centers = [np.flatnonzero((found.embedding == place).all(axis=1))[0] for place in ellipses.get_offsets()]
+    areas = np.pi / 4 * ellipses.get_widths() * ellipses.get_heights()
+    determinants = np.linalg.det(found.covariance[centers])
+    np.testing.assert_allclose(areas, np.pi * found.ellipse_scale(0.5) ** 2 * np.sqrt(determinants))
+    with pytest.raises(ValueError, match="an embedding in 1 dimension has no ellipses"):
+        ub.plot.uncertainty(ub.uncertainty(x, coordinates[:, :1], n_replicates=3, random_state=0))

@@ -140,6 +140,13 @@ def test_names_of_points_may_be_text():
     assert set(found.points) == set(names)
 
 
+def test_names_of_maps_may_be_numbers():
+    _, a, b = scene(n=50)
+    found = ub.align({2024: a, 2025: b}, points={2025: np.arange(50), 2024: np.arange(50)}, reference="2025")
+    assert found.names == ("2024", "2025")
+    np.testing.assert_array_equal(found["2025"], b)
+
+
 def test_more_maps_have_a_better_consensus():
     rng, truth, _ = scene()
     maps = [moved(rng, truth + rng.normal(scale=0.2, size=truth.shape)) for _ in range(9)]
@@ -368,7 +375,7 @@ def test_transforms_refuse_other_dimensions():
 
 
 def test_an_alignment_that_does_not_settle_warns(monkeypatch):
-    monkeypatch.setattr(import_module("unbend.consensus.align"), "MAX_ROUNDS", 2)
+    monkeypatch.setattr(import_module("unbend.consensus.alignment"), "MAX_ROUNDS", 2)
     _, a, b = scene(noise=0.5)
     with pytest.warns(ConvergenceWarning, match="still changed after 2 rounds"):
         assert not ub.align([a, b]).converged

@@ -281,8 +281,9 @@ def uncertainty(
     problem, y, tangents = _problem(source, Y, n_neighbors, neighborhoods, n_jobs)
     deviation = _given_noise(noise, problem)
     if deviation is None:
-        graph = widened(problem.points, problem.neighborhoods, NOISE_WIDER)
-        deviation = noise_of(problem.points, graph, problem.n_components, rng)
+        with progress.stage("noise"):
+            graph = widened(problem.points, problem.neighborhoods, NOISE_WIDER)
+            deviation = noise_of(problem.points, graph, problem.n_components, rng)
     x, components = np.asarray(problem.points, dtype=np.float64), problem.components
     refit = Refit(problem, tangents)
     replicates = np.empty((n_replicates, *y.shape))
