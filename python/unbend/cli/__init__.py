@@ -15,13 +15,13 @@ SUCCESS, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
     "embed": embed.COMMAND,
-    "flatten": flatten.COMMAND,
     "transform": transform.COMMAND,
     "measure": measure.COMMAND,
     "compare": compare.COMPARE,
     "report": compare.REPORT,
     "diagnose": diagnose.COMMAND,
     "select": select.COMMAND,
+    "flatten": flatten.COMMAND,
     "demo": demo.COMMAND,
 }
 
