@@ -15,7 +15,6 @@ SUCCESS, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
     "embed": embed.COMMAND,
-    "flatten": flatten.COMMAND,
     "transform": transform.TRANSFORM,
     "measure": measure.COMMAND,
     "compare": compare.COMPARE,
@@ -23,6 +22,7 @@ COMMANDS = {
     "diagnose": diagnose.COMMAND,
     "select": select.COMMAND,
     "align": transform.ALIGN,
+    "flatten": flatten.COMMAND,
     "demo": demo.COMMAND,
 }
 

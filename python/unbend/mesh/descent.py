@@ -100,7 +100,7 @@ def untangled(mesh: FlatMesh, z: Complex, core: _core.Problem, report: Report) -
             if mesh.n_flipped(z) == 0:
                 return z
             if report(step, value):
-                return None
+                raise _core.Stopped
             gradient, blocks = mesh.expansion(energy, z)
             change = solver.solved(blocks, -gradient, CG_TOLERANCE)
             before = value

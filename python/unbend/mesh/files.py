@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from ..files import FileError, one_line, required, write_atomically
 from .energy import Array, Faces
-from .flatten import Flattening
+
+if TYPE_CHECKING:
+    from .flatten import Flattening
 
 __all__ = ["READ_SUFFIXES", "WRITE_SUFFIXES", "check_mesh_target", "read_mesh", "write_mesh"]
 

@@ -233,3 +233,23 @@ def test_what_is_no_mesh_is_refused(vertices, faces, message):
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         ub.flatten(np.eye(3), [[0, 1, 2]], **options)
+
+
+def test_arap_is_smaller_where_it_is_minimized():
+    points, faces = shapes.bump(height=1.5)
+    dirichlet, arap = (
+        ub.flatten(points, faces, energy=energy).distortion for energy in ("symmetric_dirichlet", "arap")
+    )
+    assert arap.arap < dirichlet.arap
+    assert arap.symmetric_dirichlet > dirichlet.symmetric_dirichlet
+    assert arap.n_flipped == 0
+
+
+def test_stopping_before_there_is_a_map_without_a_flip():
+    points, faces = shapes.bump()
+    start = points[:, :2].copy()
+    start[[100, 333, 512]] += 0.2
+    with pytest.raises(ub.Stopped, match="untangling"):
+        ub.flatten(
+            points, faces, start=start, callback=lambda stage, done, total, best: stage == "untangling"
+        )
