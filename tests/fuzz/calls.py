@@ -235,7 +235,8 @@ _OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "quality": lambda model, x, others: ub.quality(x, model, n_jobs=1).to_dict(),
     "faithfulness": lambda model, x, others: ub.faithfulness(x, model, 5, n_jobs=1),
     "refine": lambda model, x, others: ub.refine(x, model.embedding_, 5, max_iter=3, n_jobs=1),
-    "memory_estimate": lambda model, x, others: model.memory_estimate(1000, 5),
+    # More threads may hold more at a time.
+    "memory_estimate": lambda model, x, others: model.memory_estimate(1000, 5) and None,
     "clone": lambda model, x, others: type(model)(**model.get_params()).get_params().keys() and None,
     "copy": lambda model, x, others: (
         __import__("pickle").loads(__import__("pickle").dumps(model)).transform(x)

@@ -26,7 +26,7 @@ MODULES = sorted(
 
 def python(code, **options):
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60, **options
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300, **options
     ).stdout
 
 

@@ -86,6 +86,12 @@ def _check_boolean(value: Any, name: str) -> None:
         raise ValueError(f"{name} = {value!r} must be True or False")
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """Return a value that must be True or False, of Python or NumPy, as Python's."""
+    _check_boolean(value, name)
+    return bool(value)
+
+
 def _check_verbose(value: Any, name: str) -> None:
     if not isinstance(value, bool | np.bool_):
         as_count(value, name, 0)

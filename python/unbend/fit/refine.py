@@ -190,7 +190,8 @@ def refine(
     """
     x, y = pair(X, Y)
     limits = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "callback": callback}
-    for name, value in {"method": method, "objective": objective, "guard": guard, **limits}.items():
+    flags = {"guard": guard, "rescale": rescale}
+    for name, value in {"method": method, "objective": objective, **flags, **limits}.items():
         _TABLE[""][name].check(value)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     problem = Problem(_core.Points(x), graph, y.shape[1], objective, n_jobs)

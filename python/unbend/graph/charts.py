@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.arrays import as_count, as_points, thread_count
+from ..core.kinds import as_flag
 from ..core.parameters import documented
 from ..core.shared_parameters import FUNCTIONS
 from .neighbors import Neighborhoods, pointer_of, resolve
@@ -94,14 +95,15 @@ def charts(
     ((2000, 3, 2), (13, 2))
     """
     x, d = as_points(X), as_count(n_components, "n_components")
+    with_self = as_flag(include_self, "include_self")
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     bases, coordinates, singular_values, residual = _core.charts(
-        x, graph.core, d, bool(include_self), thread_count(n_jobs)
+        x, graph.core, d, with_self, thread_count(n_jobs)
     )
     return Charts(
         bases=bases.reshape(len(x), x.shape[1], d),
         singular_values=singular_values.reshape(len(x), d),
         residual_fraction=residual,
-        indptr=pointer_of(graph.sizes + int(bool(include_self))),
+        indptr=pointer_of(graph.sizes + int(with_self)),
         coordinates=coordinates.reshape(-1, d),
     )

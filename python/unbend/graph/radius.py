@@ -30,7 +30,7 @@ def check_pairs(points: Any, radius: float) -> None:
     --------
     >>> check_pairs(np.zeros((10**6, 2)), 1.0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    MemoryError: radius = 1 joins about 1,000,000,000,000 pairs of points: the graph needs about 28.0 TB, but ...
+    MemoryError: radius = 1 joins about 999,999,000,000 pairs of points: the graph needs about 28.0 TB, but ...
     """
     n = len(points)
     if n <= SURE_POINTS:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..core.kinds import as_flag
 from ..core.random import seed_from
 from ..graph.neighbors import Neighborhoods, resolve
 from .faithful import MEASURES as PROCRUSTES
@@ -253,7 +254,7 @@ def geodesic_stretch(
         If True, return the stretch of every source instead of their median.
     """
     found = geodesic(X, Y, n_neighbors, **options)
-    return found.per_point["stretch"] if per_point else found.stretch
+    return found.per_point["stretch"] if as_flag(per_point, "per_point") else found.stretch
 
 
 @scoring(0.368, 0.689, of="shepard")
@@ -277,7 +278,7 @@ def stress(X: Any, Y: Any, *, scaled: bool = False, **options: Any) -> float:
         If True, minimize it by one factor for Y: in [0, 1], and invariant under scaling of Y.
     """
     m = shepard(X, Y, **options)
-    return m.stress_scaled if scaled else m.stress
+    return m.stress_scaled if as_flag(scaled, "scaled") else m.stress
 
 
 def _error_of_median(values: Array, n: int) -> float:

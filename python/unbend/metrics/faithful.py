@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import _core
 from ..core.arrays import as_count, as_points, thread_count
 from ..core.jsonable import finite
-from ..core.kinds import choice
+from ..core.kinds import as_flag, choice
 from ..core.parameters import documented
 from ..graph.cut import Pairs, length_of, pairs_of, share_of, without
 from ..graph.neighbors import Neighborhoods, resolve
@@ -218,7 +218,11 @@ def faithfulness(
         n_neighbors = fewest_neighbors([subject])
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     y = np.array(subject.y, order="C")  # Y may change before the overlap is computed
-    options: dict[str, Any] = {"include_self": bool(include_self), "overlap_steps": steps, "n_jobs": n_jobs}
+    options: dict[str, Any] = {
+        "include_self": as_flag(include_self, "include_self"),
+        "overlap_steps": steps,
+        "n_jobs": n_jobs,
+    }
     return sampling.measured(
         len(x),
         lambda centers: measured(x, y, graph, cut=subject.cut, centers=centers, own=True, **options),
@@ -302,7 +306,7 @@ def procrustes(
     """
     choice(*get_args(Kind)).test(kind, "kind")
     m = faithfulness(X, Y, n_neighbors, **options)
-    return m.per_point[kind.lower()] if per_point else float(getattr(m, kind.lower()))
+    return m.per_point[kind.lower()] if as_flag(per_point, "per_point") else float(getattr(m, kind.lower()))
 
 
 @documented(PARAMETERS)
@@ -339,11 +343,11 @@ def lower_bound(
     """
     sampling = Sampling(n_centers, half_width, random_state=random_state, n_jobs=n_jobs)
     x, d = as_points(X), as_count(n_components, "n_components")
+    with_self = as_flag(include_self, "include_self")
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs).core
-
     return sampling.over_points(
         len(x),
-        lambda centers: _core.lower_bound(x, d, graph, bool(include_self), centers, sampling.threads),
+        lambda centers: _core.lower_bound(x, d, graph, with_self, centers, sampling.threads),
         per_point,
     )
 

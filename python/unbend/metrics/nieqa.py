@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.arrays import as_count, thread_count
+from ..core.kinds import as_flag
 from ..core.parameters import documented
 from ..graph.neighbors import Neighborhoods, resolve
 from ..graph.neighbors import neighborhoods as find_neighborhoods
@@ -98,7 +99,9 @@ def nieqa_local(
     PARAMETERS[""]["normalization"].check(normalization)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
 
-    measure = partial(measured_local, x, y, graph, bool(include_self), normalization, n_jobs=n_jobs)
+    measure = partial(
+        measured_local, x, y, graph, as_flag(include_self, "include_self"), normalization, n_jobs=n_jobs
+    )
     return sampling.over_points(len(x), lambda centers: measure(centers=centers), per_point)
 
 

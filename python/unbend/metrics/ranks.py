@@ -20,7 +20,7 @@ import numpy.typing as npt
 from .. import _core
 from ..core.arrays import as_count, thread_count
 from ..core.jsonable import finite
-from ..core.kinds import choice
+from ..core.kinds import as_flag, choice
 from ..core.notebook import Rows, as_html
 from ..core.parameters import documented
 from ..graph.neighbors import Neighborhoods, resolve
@@ -339,7 +339,7 @@ def agreement_rate(
     corrected : bool, default False
         Correct it for the exact mean of random relabeling: the same number as :func:`r_nx`.
     """
-    return _one("r_nx" if corrected else "q_nx", X, Y, n_neighbors, **options)
+    return _one("r_nx" if as_flag(corrected, "corrected") else "q_nx", X, Y, n_neighbors, **options)
 
 
 @documented(PARAMETERS)
@@ -381,7 +381,7 @@ def _one(
     name: Any, X: Any, Y: Any, n_neighbors: int | None, per_point: bool = False, **options: Any
 ) -> float | Array:
     m = ranks(X, Y, n_neighbors, **options)
-    return m.per_point(name) if per_point else float(getattr(m, name)[-1])
+    return m.per_point(name) if as_flag(per_point, "per_point") else float(getattr(m, name)[-1])
 
 
 def _nearest(n: int, n_neighbors: int | None, given: Neighborhoods | None) -> tuple[int, Any]:

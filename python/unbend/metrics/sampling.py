@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.arrays import as_points, check_entries, thread_count
+from ..core.kinds import as_flag
 from ..core.notebook import Rows, as_html
 from ..core.random import RandomState, generator
 from ..core.shared_parameters import FUNCTIONS
@@ -100,7 +101,7 @@ class Sampling:
     def over_points(self, n: int, measure: Callable[[Centers], Array], per_point: bool) -> float | Array:
         """Return a measure at every point that is measured, or the mean of the finite values."""
         _, values = self.measured(n, measure, lambda values: [values])
-        if per_point:
+        if as_flag(per_point, "per_point"):
             return values
         finite = values[np.isfinite(values)]
         return float(finite.mean()) if len(finite) else float("inf")

@@ -33,6 +33,9 @@ USUAL = 3.0
 LEAST = 1e-9
 """Minimum weight of an overlap, so that a piece that hangs on it alone has a place."""
 
+TINY = float(np.finfo(np.float64).tiny)
+"""Squared extents up to this one are none."""
+
 ROUNDING = 1e-7
 """Errors up to this share of an overlap are rounding: they are the root of a difference of squares."""
 
@@ -169,11 +172,15 @@ def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, 
     order = np.lexsort((columns, rows))
     indptr = np.searchsorted(rows[order], np.arange(n_pieces + 1)).astype(np.int64)
     graph = _core.Graph(columns[order].astype(np.uint32), indptr=indptr)
-    scale = 1.0 / overlaps.sizes.max()
+    scale = 1.0 / max(overlaps.sizes.max(), TINY)
     cross = scale * trust[:, None, None] * overlaps.cross
     products = np.concatenate([cross, np.swapaxes(cross, 1, 2)])[order]
-    fit = 1.0 - np.linalg.svd(overlaps.cross, compute_uv=False).sum(axis=1) / (overlaps.sizes.mean(axis=1))
-    fit = np.maximum(fit, 0.0) + odds * overlaps.total / overlaps.sizes.mean(axis=1)
+    # Where all points that two pieces share coincide, they say nothing about rotations: the worst fit.
+    sizes = overlaps.sizes.mean(axis=1)
+    known, none = sizes > TINY, np.zeros(len(sizes))
+    kept = np.linalg.svd(overlaps.cross, compute_uv=False).sum(axis=1)
+    fit = 1.0 - np.divide(kept, sizes, out=none.copy(), where=known)
+    fit = np.maximum(fit, 0.0) + np.divide(odds * overlaps.total, sizes, out=none, where=known)
     weights = np.concatenate([fit, fit])[order]
     # The core keeps matrices column after column.
     flat = np.ascontiguousarray(np.swapaxes(products, 1, 2)).ravel()

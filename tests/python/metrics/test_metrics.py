@@ -1019,3 +1019,27 @@ def test_what_is_no_cut_is_refused(cut):
     x, y = ub.datasets.swiss_roll(60, random_state=0)
     with pytest.raises(ValueError, match="cut must be pairs of points"):
         ub.faithfulness(x, y, cut=cut)
+
+
+@pytest.mark.parametrize("flag", [np.zeros(3), "yes", 1, 0.0, None, []])
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("per_point", lambda x, y, flag: ub.metrics.procrustes(x, y, per_point=flag)),
+        ("per_point", lambda x, y, flag: ub.metrics.lower_bound(x, 2, per_point=flag)),
+        ("per_point", lambda x, y, flag: ub.metrics.trustworthiness(x, y, per_point=flag)),
+        ("per_point", lambda x, y, flag: ub.metrics.geodesic_stretch(x, y, per_point=flag)),
+        ("include_self", lambda x, y, flag: ub.faithfulness(x, y, include_self=flag)),
+        ("include_self", lambda x, y, flag: ub.metrics.nieqa_local(x, y, include_self=flag)),
+        ("include_self", lambda x, y, flag: ub.charts(x, 2, include_self=flag)),
+        ("scaled", lambda x, y, flag: ub.metrics.stress(x, y, scaled=flag)),
+        ("corrected", lambda x, y, flag: ub.metrics.agreement_rate(x, y, corrected=flag)),
+        ("refine", lambda x, y, flag: ub.rectify(x, y, refine=flag)),
+        ("rescale", lambda x, y, flag: ub.refine(x, y, rescale=flag, max_iter=1)),
+    ],
+)
+def test_flags_are_true_or_false(name, call, flag):
+    x, y = ub.datasets.swiss_roll(60, random_state=0)
+    with pytest.raises(ValueError, match=f"{name} = .* must be True or False"):
+        call(x, y, flag)
+    call(x, y, np.bool_(True))

@@ -41,6 +41,9 @@ def copies():
         "one point": np.ones((300, 3)),
         "twenty points": np.repeat(ROLL[:20], 15, axis=0),
         "in a plane": np.random.default_rng(6).normal(size=(18, 2))[np.arange(150) % 18],
+        "in space": np.random.default_rng(5).normal(size=(18, 3))[
+            np.random.default_rng(5).integers(18, size=150)
+        ],
         "half": np.concatenate([ROLL[:150], np.zeros((150, 3))]),
     }
 
@@ -56,10 +59,11 @@ def test_copies_count_in_cells_as_they_do_at_once(name, image):
     assert [getattr(in_cells, field) for field in FIELDS] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", copies())
 def test_overlaps_of_copies_are_finite(name):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", UserWarning)
         found = partition.embed(copies()[name], points_per_cell=20)
         ub.ProcrustesAlignment(partition=20, random_state=0).fit(copies()[name])
     assert np.isfinite(found.embedding).all()

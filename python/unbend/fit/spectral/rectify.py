@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ...core.arrays import Matrix, thread_count
+from ...core.kinds import as_flag
 from ...core.parameters import documented
 from ...graph.neighbors import Neighborhoods, resolve
 from ...judge.verdict import Statement, gather, read
@@ -114,10 +115,11 @@ def rectify(
     True
     """
     x, y = pair(X, Y)
+    improves = as_flag(refine, "refine")
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     matrix, steps = best_map(x, y, graph, n_jobs)
     embedding = np.ascontiguousarray(y @ matrix, dtype=np.float64)
-    if refine:
+    if improves:
         embedding = refined(x, embedding, neighborhoods=graph, n_jobs=n_jobs).embedding
     before = faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs)
     after = faithfulness(x, embedding, neighborhoods=graph, n_jobs=n_jobs)
