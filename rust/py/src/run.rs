@@ -112,11 +112,15 @@ fn look_up(py: Python<'_>, watch: &Watch, progress: &Progress) -> PyResult<()> {
     }
 }
 
+/// What a panic becomes. Data that another thread writes to can break any rule.
+const BROKEN: &str = "the core broke one of its own rules: another thread changed the data during the call, or this is \
+                      a defect, please report it";
+
 /// The result of work that may have panicked.
 fn settled<T>(outcome: std::thread::Result<Result<T>>) -> PyResult<T> {
     match outcome {
         Ok(result) => result.map_err(to_python),
-        Err(_) => Err(PyRuntimeError::new_err("the core broke one of its own rules: please report this")),
+        Err(_) => Err(PyRuntimeError::new_err(BROKEN)),
     }
 }
 
