@@ -143,7 +143,7 @@ def cases():
     changes = {}, {"landmarks": 500}, {"landmarks": 2000}
     for n in (4000, 8000):
         yield from grid("scaling", [n], *changes, q=n, k=0, parameters={"metric": "precomputed"})
-    for n in (3000, 10_000, 30_000):
+    for n in (3000, 10_000, 30_000, 100_000):
         yield from grid("graph scaling", [n], q=n, k=12)
     yield from grid("graph scaling", [10_000], q=10_000, k=24)
     for n in (1000, 2000):

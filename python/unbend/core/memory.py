@@ -40,7 +40,7 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
     "laplacian": {"neighbor": 84.0, "factor entry": 3.8},
     "linear": {"coordinate": 8.9, "entry in a block": 21.0, "axis entry": 27.0, "pair of axis entries": 31.0},
     "projection": {"coordinate": 9.6, "entry in a block": 38.0, "map entry": 6.2},
-    "graph scaling": {"point": 3200.0, "neighbor": 200.0, "point in patches": 9700.0},
+    "graph scaling": {"point": 5100.0, "neighbor": 190.0, "point in patches": 12000.0},
     "scaling": {"point": 82.0, "entry in a block": 22.0, "pair of landmarks": 6.5},
 }
 # fmt: on
