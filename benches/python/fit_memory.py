@@ -145,7 +145,7 @@ def cases():
         yield from grid("scaling", [n], *changes, q=n, k=0, parameters={"metric": "precomputed"})
     for n in (3000, 10_000, 30_000, 100_000):
         yield from grid("graph scaling", [n], q=n, k=12)
-    yield from grid("graph scaling", [10_000], {"k": 24}, {"k": 24, "d": 3}, q=10_000)
+    yield from grid("graph scaling", [10_000], q=10_000, k=24)
     for n in (1000, 2000):
         yield from grid("graph scaling", [n], q=n, k=n - 1)
 

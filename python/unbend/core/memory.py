@@ -40,7 +40,7 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
     "laplacian": {"neighbor": 84.0, "factor entry": 3.8},
     "linear": {"coordinate": 8.9, "entry in a block": 21.0, "axis entry": 27.0, "pair of axis entries": 31.0},
     "projection": {"coordinate": 9.6, "entry in a block": 38.0, "map entry": 6.2},
-    "graph scaling": {"point": 2000.0, "neighbor": 200.0},
+    "graph scaling": {"point": 5100.0, "neighbor": 190.0, "point in patches": 12000.0},
     "scaling": {"point": 82.0, "entry in a block": 22.0, "pair of landmarks": 6.5},
 }
 # fmt: on
@@ -57,6 +57,9 @@ PLANNED_LISTED_NEIGHBORS = 2**22
 
 ENTRIES_PER_BLOCK, DISTANCES_PER_BLOCK = 2**21, 2**23
 """Linear estimators read this many entries of the input data at a time; Isomap, distances to landmarks."""
+
+POINTS_IN_PATCHES = 6_500
+"""Patches of this number of points are embedded at a time, about."""
 
 CELL_OVERHEAD = 1.25
 """A fit in cells holds this many times the memory of one cell, besides its graph and embedding (measured)."""
@@ -127,6 +130,7 @@ def terms(sizes: Sizes) -> dict[str, float]:
     landmarks = 0 if s.landmarks is None or s.landmarks >= n else s.landmarks
     return {
         "point": n,
+        "point in patches": min(n, POINTS_IN_PATCHES),
         "neighbor": n * k,
         "searched neighbor": n * k * s.searched,
         "tangent neighbor": listed,

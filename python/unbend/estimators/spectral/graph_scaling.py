@@ -13,6 +13,7 @@ from ...core import memory
 from ...core.arrays import as_count
 from ...core.progress import Callback, Progress
 from ...core.random import RandomState
+from ...fit.assembly import one_blas_thread
 from ...fit.scaling.pairs import MeasuredPairs, matching_rows, pairs_of, pairs_to_points
 from ...fit.scaling.place import place
 from ...fit.scaling.run import GraphScalingSettings, check_joined
@@ -150,7 +151,8 @@ class GraphScaling(Estimator):
         pairs = self._pairs(X, **{name: value for name, value in known.items() if name != "init"})
         init = self._checked_init(known["init"], pairs.n_points)
         check_joined(pairs, self.disconnected)
-        found = self._settings().embed(pairs, init, progress)
+        with one_blas_thread():  # The same bits on any number of threads, and small matrices gain nothing.
+            found = self._settings().embed(pairs, init, progress)
         self.n_features_in_ = pairs.n_points
         self.__dict__.update(found.attributes())
 
@@ -161,7 +163,7 @@ class GraphScaling(Estimator):
             n, entries = X.shape[0], X.nnz if issparse(X) else X.size
         else:
             X = np.asarray(X)
-            n, entries = int(n_points or X.max(initial=0)), len(X)
+            n, entries = len(X) if n_points is None else as_count(n_points, "n_points"), len(X)
         memory.check(self._estimate(n, entries // 2 if distances is None else entries, 8), self.max_memory)
         return pairs_of(X, distances, weights, n_points, relative=self.weighting == "relative")
 

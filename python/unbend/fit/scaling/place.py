@@ -99,7 +99,7 @@ class Rays:
 
     def _rays(self, y: Array) -> tuple[Array, Array]:
         rays = y[self._point] - self._known
-        return rays, np.linalg.norm(rays, axis=1)
+        return rays, np.sqrt(np.einsum("ij,ij->i", rays, rays))
 
     def _units(self, y: Array) -> tuple[Array, Array]:
         rays, lengths = self._rays(y)

@@ -29,9 +29,9 @@ __all__ = ["GraphScalingSettings", "ScaledGraph", "TriedStart", "check_joined"]
 
 Start = Literal["auto", "patches", "paths", "random"]
 
-MAX_FINISHED_POINTS, PREVIEW_STEPS = 20_000, 50
-"""Up to this number of points every start is minimized to the end; of more, all take this number of steps and
-the best goes on."""
+FEW_POINTS, GOOD_FIT = 20_000, 1.5
+"""Of more points than the first number, paths are not tried if the relative error from patches is at most this
+multiple of that of the patches by themselves."""
 
 MAX_REPAIRS = 10
 """Maximum number of times that points are reflected and the stress is minimized again."""
@@ -57,7 +57,7 @@ class TriedStart:
     n_iter : int
         Number of steps of the minimization.
     converged : bool
-        False if the start was given up after some steps, or `max_iter` was reached.
+        False if `max_iter` was reached.
     chosen : bool
         True for the start with the least stress.
     """
@@ -104,7 +104,6 @@ class GraphScalingSettings:
     n_init: int = 4
     accelerate: bool = True
     max_iter: int = 1000
-    repair: int = MAX_REPAIRS
     tol: float = 1e-6
     random_state: RandomState = None
     threads: int = 0
@@ -211,40 +210,39 @@ class _Component:
         self._stress = Stress(pairs)
         self._laplacian = Laplacian(pairs.n_points, pairs.ends, pairs.weights)
         self._typical = float(np.median(pairs.distances))
+        self._patch_error = 0.0
         self.total = self._stress.total
 
     def run(self, init: Array | None) -> list[_Run]:
-        """Minimize the stress from every start, or from some only if the points are many."""
-        few = self._pairs.n_points <= MAX_FINISHED_POINTS
-        steps = self._settings.max_iter if few else min(PREVIEW_STEPS, self._settings.max_iter)
-        runs = [_Run(name, self._minimized(start, steps)) for name, start in self._starts(init)]
-        if few:
-            return runs
-        best = min(range(len(runs)), key=lambda i: runs[i].minimum.stress)
-        first = runs[best].minimum
-        if not first.converged and first.n_iter < self._settings.max_iter:
-            rest = self._minimized(first.coordinates, self._settings.max_iter - first.n_iter)
-            joined = replace(rest, history=first.history[:-1] + rest.history)
-            runs[best] = replace(runs[best], minimum=joined)
+        """Minimize the stress from the starts, until one suffices."""
+        runs: list[_Run] = []
+        for name, start in self._starts(init):
+            runs.append(_Run(name, self._minimized(start)))
+            if name == "patches" and self._suffices(runs[-1].minimum):
+                break
         return runs
 
+    def _suffices(self, found: Minimum) -> bool:
+        """Return whether many points fit their distances about as well as patches do by themselves."""
+        error = math.sqrt(found.stress / self.total) if self.total else 0.0
+        return self._pairs.n_points > FEW_POINTS and error <= GOOD_FIT * self._patch_error
+
     def _starts(self, init: Array | None) -> Iterator[tuple[str, Array]]:
+        settings, d = self._settings, self._settings.n_components
         if init is not None:
             yield "init", init
             return
-        wanted = ("patches", "paths") if self._settings.start == "auto" else (self._settings.start,)
-        if "random" in wanted:
-            scale = self._typical * self._pairs.n_points ** (1 / self._settings.n_components) / 2
-            shape = (self._pairs.n_points, self._settings.n_components)
-            for _ in range(self._settings.n_init):
-                yield "random", scale * self._rng.normal(size=shape)
+        if settings.start == "random":
+            scale = self._typical * self._pairs.n_points ** (1 / d) / 2
+            for _ in range(settings.n_init):
+                yield "random", scale * self._rng.normal(size=(self._pairs.n_points, d))
             return
-        patches = self._from_patches() if "patches" in wanted else None
+        patches = self._from_patches() if settings.start != "paths" else None
         if patches is not None:
             yield "patches", patches
-        if "paths" in wanted or patches is None:
+        if patches is None or settings.start == "auto":
             with self._progress.stage("paths"):
-                paths = embed_paths(self._pairs, self._settings.n_components, self._rng, self._ask("paths"))
+                paths = embed_paths(self._pairs, d, self._rng, self._ask("paths"))
             yield "paths", paths
 
     def _from_patches(self) -> Array | None:
@@ -253,14 +251,15 @@ class _Component:
             return None  # A single patch is the whole graph, and paths do the same.
         with self._progress.stage("patches", len(covering)):
             patches = embed_patches(self._pairs, covering, self._settings.n_components, self._ask("patches"))
+            self._patch_error = float(np.sqrt(np.mean(patches.errors**2)))
             return bring_together(patches, self._stress, self._laplacian, self._typical)
 
-    def _minimized(self, start: Array, steps: int) -> Minimum:
+    def _minimized(self, start: Array) -> Minimum:
         """Return the minimum of the stress from a start, after points were reflected where that lowers it."""
-        settings = self._settings
-        with self._progress.stage("stress", settings.max_iter):
+        steps = self._settings.max_iter
+        with self._progress.stage("stress", steps):
             found = self._descended(start, steps)
-            for _ in range(settings.repair):
+            for _ in range(MAX_REPAIRS):
                 better = reflected(self._pairs, found.coordinates) if found.converged else None
                 if better is None:
                     return found
