@@ -193,8 +193,8 @@ METHODS = {
     "LTSA": linear("ltsa"),
     "Isomap": isomap,
     "RML": lambda s, k: ub.RiemannianLearning(2, k).fit(s.x).embedding_,
-    "GP": lambda s, k: ub.GreedyProcrustes(2, k, random_state=0).fit(s.x).embedding_,
-    "PSA": lambda s, k: ub.ProcrustesAlignment(2, k, random_state=0).fit(s.x).embedding_,
+    "GP": lambda s, k: ub.GreedyProcrustes(2, k, candidates=False, random_state=0).fit(s.x).embedding_,
+    "PSA": lambda s, k: ub.ProcrustesAlignment(2, k, candidates=False, random_state=0).fit(s.x).embedding_,
 }
 
 
