@@ -5,13 +5,17 @@
     python -m experiments.papers.local_procrustes --data FOLDER     # also Faces and Twos: five minutes
     python -m experiments.papers.local_procrustes --anneal          # also both to the letter of the paper: slow
     python -m experiments.papers.local_procrustes --markdown table2.md --figures docs/figures
+    python -m experiments.papers.local_procrustes --data FOLDER --only Twos
 
 FOLDER holds frey_faces.npz (X, 1965 x 560) and usps_9298.npz (X, 9298 x 256, and labels). Which 638 of the
-929 twos there are the paper's is not known: the first 638 are taken.
+929 twos there are the paper's is not known: the first 638 are taken. Ten dimensions hold any 9 points without
+an error: at k = 6 and 9 the column of the twos says nothing of an embedding, so there is one for k >= 12 as
+well. The paper does not say how high its cylinder is; ours, of radius 1 and height 3, is a guess.
 
 Judged as in the paper: neighborhoods without the point itself, the least R_N and the least R_C over k, each
-for itself. GP and PSA are not cut, and refined (section 4.4), with the point itself in its neighborhood, for
-at most 60 steps, the default, and for at most 300. Everything is drawn with random_state = 0.
+for itself. GP and PSA are neither cut nor replaced by other candidates, and refined (section 4.4), with the
+point itself in its neighborhood, for at most 60 steps, the default, and for at most 300. Everything is drawn
+with random_state = 0.
 
 Costs are those of the algorithms. All embeddings are kept, some MB. The longest are 300 steps of refinement
 for Twos, in ten dimensions, and the tangents of Faces in 560.
@@ -33,13 +37,18 @@ from scipy.spatial import procrustes
 from benches.python.timing import machine, use_threads
 
 SIZES = (6, 9, 12, 15, 18)
+TELLING = 12
+"""The least k at which a neighborhood of the twos does not fit into ten dimensions anyhow."""
 SHOWN = 12
 LONG = {"refine_max_iter": 300, "refine_tol": 1e-5}
+AS_THEY_ARE = {"cut": False, "candidates": False, "random_state": 0}
+"""GP and PSA themselves: not cut, and not replaced by another embedding where the data distrust them."""
 NOISE = 0.5
 TWOS = 638
 
 # Table 2, R_N [R_C] as printed.
 COLUMNS = ("Swissroll", "Hemisphere", "Cylinder", "Faces", "Twos")
+TWOS_AGAIN = f"Twos, k >= {TELLING}"
 TABLE_2 = {
     "GP": ("0.00 [0.00]", "0.02 [0.01]", "0.13 [0.01]", "0.45 [0.36]", "0.00 [0.00]"),
     "PSA": ("0.00 [0.00]", "0.03 [0.01]", "0.02 [0.01]", "0.35 [0.30]", "0.00 [0.00]"),
@@ -111,6 +120,7 @@ def main():
     )
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the tables there as well")
     parser.add_argument("--figures", metavar="FOLDER", type=Path, help="draw Figs. 1 to 6 there")
+    parser.add_argument("--only", metavar="NAME", help="one of the data sets, for example Twos")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     use_threads(options.threads)
@@ -118,6 +128,7 @@ def main():
     report = Report(options.markdown)
     report(machine(options.threads, ("unbend", "numpy", "scipy", "scikit-learn")))
     samples = [*synthetic(), *real(options.data, report)]
+    samples = [sample for sample in samples if options.only in (None, sample.name)]
     methods = chosen(options)
     found = {sample.name: run(sample, methods, sizes) for sample in samples}
     summary(samples, methods, sizes, found, report)
@@ -198,14 +209,12 @@ def by(kind):
 
 
 def greedy(settings):
-    return lambda sample, k: fitted(
-        ub.GreedyProcrustes(sample.d, k, cut=False, random_state=0, **settings), sample, k
-    )
+    return lambda sample, k: fitted(ub.GreedyProcrustes(sample.d, k, **AS_THEY_ARE, **settings), sample, k)
 
 
 def aligned(name, settings):
     return lambda sample, k: fitted(
-        ub.ProcrustesAlignment(sample.d, k, alignment=name, cut=False, random_state=0, **settings), sample, k
+        ub.ProcrustesAlignment(sample.d, k, alignment=name, **AS_THEY_ARE, **settings), sample, k
     )
 
 
@@ -311,20 +320,36 @@ def summary(samples, methods, sizes, found, report):
         'than 1e-5 of R_N; "default": 60 and 1e-3. "Best" is the better of GP and all PSA, R_N and R_C each '
         'for itself. "Rescaled": after the best single factor, for those that normalise their output.\n'
     )
-    rows = [["", *COLUMNS]]
+    columns = (*COLUMNS, TWOS_AGAIN)
+    rows = [["", *columns]]
     by_name = {sample.name: sample for sample in samples}
+    found = found | again(found)
     for row in TABLE_2:
-        rows.append([f"{row}, paper", *TABLE_2[row]])
+        rows.append([f"{row}, paper", *TABLE_2[row], "-"])
         rows.extend(rows_of(row, methods, found))
-    rows.append(["Lower bound", *(least_bound(by_name.get(name), sizes) for name in COLUMNS)])
-    rows.append(["Best of GP and PSA", *(best(methods, found.get(name)) for name in COLUMNS)])
+    bounds = [least_bound(by_name.get(name), sizes) for name in COLUMNS]
+    telling = [k for k in sizes if k >= TELLING]
+    rows.append(["Lower bound", *bounds, least_bound(by_name.get("Twos"), telling)])
+    rows.append(["Best of GP and PSA", *(best(methods, found.get(name)) for name in columns)])
     report.table(rows)
+
+
+def again(found):
+    """The twos by the neighborhoods that say something."""
+    if "Twos" not in found:
+        return {}
+    telling = {
+        name: {k: outcome for k, outcome in outcomes.items() if k >= TELLING}
+        for name, outcomes in found["Twos"].items()
+    }
+    return {TWOS_AGAIN: telling}
 
 
 def rows_of(row, methods, found):
     for method in methods:
         if method.row == row:
-            here = [found[name][method.name] if name in found else None for name in COLUMNS]
+            columns = (*COLUMNS, TWOS_AGAIN)
+            here = [found[name][method.name] if name in found else None for name in columns]
             yield [method.name, *map(minima, here)]
             if method.normalises:
                 yield [f"{method.name}, rescaled", *(minima(outcomes, "r_n_scaled") for outcomes in here)]

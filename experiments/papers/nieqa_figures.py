@@ -1,7 +1,8 @@
-"""Figures 1 to 4, 6 and 8 of Zhang, Ren & Zhang (NIEQA), drawn from the runs of nieqa.py.
+"""Figures 1 to 8 of Zhang, Ren & Zhang (NIEQA), drawn from the runs of nieqa.py.
 
-Embeddings are those of the first draw, curves are medians and the middle half of all draws. Figs. 5 and 7,
-the faces, are not drawn. A figure takes about a second and is kept as a PNG of 128 colours.
+Embeddings are those of the first draw, curves are medians and the middle half of all draws. Figs. 5 and 7 need
+the faces, and show points only: color is the order along the first coordinate of PSA. A figure takes about a
+second and is kept as a PNG of 128 colors.
 """
 
 import numpy as np
@@ -23,11 +24,16 @@ CURVES = {
 
 def draw_all(outcomes, chosen, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    save(figure_1(), folder / "nieqa-fig1.png")
-    for name, number in FIGURES.items():
-        save(embeddings(name, outcomes[name]), folder / f"nieqa-fig{number}.png")
-    save(by_size(chosen["Swissroll"]), folder / "nieqa-fig6.png")
-    save(curves(chosen), folder / "nieqa-fig8.png")
+    if "Swissroll" in outcomes:
+        save(figure_1(), folder / "nieqa-fig1.png")
+        for name, number in FIGURES.items():
+            save(embeddings(name, outcomes[name]), folder / f"nieqa-fig{number}.png")
+        save(by_size(chosen["Swissroll"], "the swiss roll"), folder / "nieqa-fig6.png")
+        save(curves(chosen), folder / "nieqa-fig8.png")
+    if "Faces" in outcomes:
+        hue = np.argsort(np.argsort(outcomes["Faces"].embeddings["PSA"][:, 0]))
+        save(faces(outcomes["Faces"], hue), folder / "nieqa-fig5.png")
+        save(by_size(chosen["Faces"], "faces", hue), folder / "nieqa-fig7.png")
 
 
 def panelled(rows, columns, title, size, top):
@@ -84,10 +90,10 @@ def embeddings(name, outcome):
     """The data, the truth and the embeddings."""
     sample, values = outcome.sample, outcome.values[0]
     title = f"{name}, n = {len(sample.x):,}, k = {sample.k}"
-    figure, places = panelled(2, 4, title, (12.6, 6.8), 0.87)
+    figure, places = panelled(2, 5, title, (15.7, 6.8), 0.87)
     data(figure.add_subplot(places[0], projection="3d"), name, sample)
     panel(figure.add_subplot(places[1]), sample.u, sample.u[:, 0], "truth $(u^1, u^2)$")
-    for place, (method, y) in zip(places[2:], outcome.embeddings.items(), strict=True):
+    for place, (method, y) in zip(places[2:9], outcome.embeddings.items(), strict=True):
         said = f"$M_t$ {values['M_t'][method]:.4f}  $M_L$ {values['M_L'][method]:.4f}"
         title = f"{method}:  {said}  $R_N$ {values['M_P'][method]:.3f}"
         panel(figure.add_subplot(place), y, sample.u[:, 0], title)
@@ -103,13 +109,26 @@ def data(axes, name, sample):
     axes.set_title("data" if name != "Gaussian" else "data (heights exaggerated)", fontsize=10)
 
 
-def by_size(selection):
-    """What LTSA makes of the roll for each k."""
-    title = "LTSA of the swiss roll, n = 1,000, by k"
+def faces(outcome, hue):
+    """Fig. 5: what each method makes of the faces."""
+    sample, values = outcome.sample, outcome.values[0]
+    title = f"Faces, n = {len(sample.x):,}, k = {sample.k}"
+    figure, places = panelled(2, 4, title, (12.6, 6.8), 0.87)
+    for place, (method, y) in zip(places, outcome.embeddings.items(), strict=False):
+        said = f"$M_L$ {values['M_L'][method]:.3f}  $M_{{LC}}$ {1 - values['1 - M_LC'][method]:.3f}"
+        panel(figure.add_subplot(place), y, hue, f"{method}:  {said}")
+    return figure
+
+
+def by_size(selection, name, hue=None):
+    """What LTSA makes of the data for each k."""
+    hue = selection.sample.u[:, 0] if hue is None else hue
+    title = f"LTSA of {name}, n = {len(selection.sample.x):,}, by k"
     figure, places = panelled(4, 5, title, (12.6, 10.4), 0.92)
     for j, (place, y, k) in enumerate(zip(places, selection.embeddings, SIZES, strict=True)):
-        said = f"$M_t$ {selection.curves['M_t'][0, j]:.3f}  $M_L$ {selection.curves['M_L'][0, j]:.3f}"
-        panel(figure.add_subplot(place), y, selection.sample.u[:, 0], f"k = {k}:  {said}")
+        known = f"$M_t$ {selection.curves['M_t'][0, j]:.3f}  " if "M_t" in selection.curves else ""
+        said = f"{known}$M_L$ {selection.curves['M_L'][0, j]:.3f}"
+        panel(figure.add_subplot(place), y, hue, f"k = {k}:  {said}")
     return figure
 
 

@@ -1,7 +1,8 @@
-"""Figures 1, 4, 5, 7, 8 and 9 of Goldberg, Zakai, Kushnir & Ritov (2008), *The price of normalization*.
+"""Figures of Goldberg, Zakai, Kushnir & Ritov (2008), *The price of normalization*.
 
-    python -m experiments.papers.normalization                 # the tables of docs/experiments.md
+    python -m experiments.papers.normalization                    # Figs. 1, 4, 5, 7, 8 and 9, with tables
     python -m experiments.papers.normalization --figures docs/figures
+    python -m experiments.papers.normalization --more             # Figs. 1 E to G, 3 and 6, other K and sigma
 
 K = 8 as there. For every data the verdict of ub.price_of_normalization, which runs none of the algorithms,
 stands beside what happens: the share of the variance of the true coordinates that an affine map of the output
@@ -53,6 +54,10 @@ class Outcome:
 def main():
     options = arguments()
     warnings.simplefilter("ignore")
+    if options.more:
+        from experiments.papers.normalization_more import run_more
+
+        return run_more(figures(options.seed), options.figures)
     print(f"K = {K}, seed {options.seed}\n")
     for figure, samples in figures(options.seed).items():
         outcomes = [run(sample) for sample in samples]
@@ -64,6 +69,7 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="draw them there")
+    parser.add_argument("--more", action="store_true", help="Figs. 1 E to G, 3 and 6, other K and sigma")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

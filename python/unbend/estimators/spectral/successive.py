@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from ...core.memory import Sizes
 from ...core.progress import Callback
-from ...fit.spectral.successive import SuccessiveSettings
+from ...fit.spectral.successive import MAX_NEIGHBORS, SuccessiveSettings
 from ...graph.neighbors import DEFAULT_RECALL, SearchMethod
 from ..base import estimator
 from ..on_graph import GraphEstimator
@@ -58,3 +59,6 @@ class SuccessiveEigenmaps(GraphEstimator):
 
     def _settings(self, sizes: Sizes) -> SuccessiveSettings:
         return SuccessiveSettings(self.max_memory)
+
+    def _sized(self, sizes: Sizes) -> Sizes:
+        return replace(sizes, k=max(sizes.k, min(MAX_NEIGHBORS, sizes.n)))  # The graphs after the first.

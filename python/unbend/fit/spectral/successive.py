@@ -25,7 +25,7 @@ from ..problem import Array, Problem
 from .eigenvectors import smallest_eigenvectors
 from .normalized import side_by_side
 
-__all__ = ["SuccessiveEmbedding", "SuccessiveSettings", "advected"]
+__all__ = ["MAX_NEIGHBORS", "SuccessiveEmbedding", "SuccessiveSettings", "advected"]
 
 MAX_STEPS = 400
 """Number of advection steps at most for one coordinate."""
