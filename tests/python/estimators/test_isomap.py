@@ -1,6 +1,7 @@
 """Isomap: beside scikit-learn's, from landmarks, conformal, by radius, in pieces, and for new points."""
 
 import os
+import signal
 import threading
 import time
 import warnings
@@ -325,6 +326,15 @@ def test_a_stop_changes_nothing(x, full, stage):
     assert set(full.timings_) == {"neighbors", "paths", "scaling", "faithfulness"}
 
 
+@pytest.fixture
+def heeded_interrupts():
+    """A shell that starts a command in the background has it ignore SIGINT, and ``interrupt_main`` follows."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_an_interrupt_is_obeyed_at_once():
     import _thread
 
