@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEVELOP = PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 FUZZ_SECONDS ?= 7200
 FUZZ_SEED ?=
 RUST_NEEDED := 1.89
@@ -14,7 +15,7 @@ PYTHON_NEEDED := 3.10
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: $(VENV)/built ## build, flatten and measure a 100,000-point swiss roll, draw it
+demo: $(VENV)/shown ## build, flatten and measure a 100,000-point swiss roll, draw it
 	@$(BIN)/unbend demo
 
 test: test-rust test-python ## everything the default tests need, then the tests
@@ -76,13 +77,22 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -
 
 $(VENV)/built: $(VENV)/ready $(SOURCES)
 	@$(BIN)/maturin --version >/dev/null
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras plot,parquet,report,anndata,zarr,dask,mvu,mesh
+	@echo "building, with all optional packages: some minutes"
+	@$(DEVELOP) --extras plot,parquet,report,anndata,zarr,dask,mvu,mesh
+	@touch $@
+
+# The demo needs few packages.
+$(VENV)/shown: $(SOURCES) | tools
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "building: two or three minutes"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+	@$(DEVELOP) --extras plot
 	@touch $@
 
 $(VENV)/ready: pyproject.toml | tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2' --group test --group lint
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2' --group test --group lint
 	@touch $@
 
 # One clear line when something is missing or too old.
