@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .pins import HeldSystem
 from .problem import Array
 
 __all__ = ["Solution", "conjugate_gradients", "one_blas_thread", "solve"]
@@ -33,7 +34,7 @@ class Solution:
 
 @np.errstate(over="ignore", invalid="ignore")  # an overflow ends in a residual that is not small
 def solve(
-    problem: _core.Problem,
+    problem: _core.Problem | HeldSystem,
     right_hand_side: Array,
     start: Array,
     *,

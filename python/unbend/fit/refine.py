@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..core.kinds import boolean, choice, count, function, number, optional
+from ..core.kinds import Kind, boolean, choice, count, function, number, optional
 from ..core.parameters import documented, entries, table
 from ..core.progress import Callback, Progress
 from ..graph.neighbors import Neighborhoods, resolve
@@ -19,7 +19,8 @@ from ..metrics import faithfulness
 from ..metrics.sampling import pair
 from ..metrics.table import PARAMETERS
 from .assembly import solve
-from .problem import Array, Objective, Problem
+from .pins import HeldSystem, Pins
+from .problem import Array, Flags, Objective, Problem
 from .trust.guard import Guard
 
 Method = Literal["global", "pointwise", "paper"]
@@ -51,6 +52,9 @@ _TABLE = table(
             "R_C" lets each neighborhood have a scale of its own, for maps that keep angles, not lengths. Many
             maps have nearly the same R_C. Begin with one whose scales are right, such as that of
             ``Isomap(conformal=True)``, and take few steps (``max_iter=10``): more lead away from it.
+        fixed
+            Points that must not move: their indices, and their coordinates, of shape (m, d). Y is moved to them
+            first: rotated, reflected and shifted, not stretched. All others are fitted to them.
         rescale
             If True, multiply Y by the best single factor first, for tools that normalize their output.
         guard
@@ -70,6 +74,7 @@ _TABLE = table(
         """,
         method=choice("global", "pointwise", "paper"),
         objective=choice("R", "R_N", "R_C"),
+        fixed=Kind(""),  # Pins check it.
         rescale=boolean,
         guard=boolean,
         max_iter=count(0),
@@ -153,6 +158,7 @@ def refine(
     neighborhoods: Neighborhoods | None = None,
     method: Method = "global",
     objective: Objective = "R_N",
+    fixed: Any = None,
     rescale: bool = False,
     guard: bool = True,
     max_iter: int = 60,
@@ -198,9 +204,14 @@ def refine(
     start = np.array(y, dtype=np.float64, order="C")
     if rescale:
         start *= faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs).scale
+    pins = None if fixed is None else Pins.of(fixed, *start.shape)
+    if pins is not None:
+        start = pins.begun(start, graph.component_labels)
     steps = Steps(method, int(max_iter), tol, max_time)
     watched = Guard(problem, start) if guard else None
-    return refined(problem.core, start, steps, Progress(verbose, callback), objective, guard=watched)
+    return refined(
+        problem.core, start, steps, Progress(verbose, callback), objective, guard=watched, pins=pins
+    )
 
 
 @dataclass(frozen=True)
@@ -226,6 +237,7 @@ def refined(
     objective: Objective,
     known: tuple[float, float] | None = None,
     guard: Guard | None = None,
+    pins: Pins | None = None,
 ) -> Refinement:
     """Refine an embedding of a problem; `known` are R_N of the start and its lower bound, if measured."""
     with progress.stage("refine"):
@@ -234,7 +246,9 @@ def refined(
             value, bound = known or (math.inf, problem.lower_bound())
             if steps.max_iter and value - bound < steps.tol * value:
                 return Refinement(start, [value], "converged", 0, objective)  # there is nothing to gain
-        return _Run(problem, start.shape, start.ravel(), steps, bound, progress, objective, guard).run()
+        return _Run(
+            problem, start.shape, start.ravel(), steps, bound, progress, objective, guard, pins=pins
+        ).run()
 
 
 _System = tuple[_core.Problem, Array]
@@ -255,6 +269,7 @@ class _Run:
     guard: Guard | None = None
     history: list[float] = field(default_factory=list)
     refused: str = ""
+    pins: Pins | None = None
 
     def run(self) -> Refinement:
         self.examined = self.best
@@ -333,6 +348,8 @@ class _Run:
         Another unit does no harm, and the step from there is shorter.
         """
         assert self.guard is not None
+        if self.pins is not None:
+            return None
         scale = self.guard.problem.faithfulness(self.best.reshape(self.shape)).scale
         system, reached = self._frames(self.best * scale)
         if not value - reached > self.limits.tol * value:
@@ -343,21 +360,31 @@ class _Run:
     def _moved(self, system: _System, step: int) -> Array:
         """Return the next embedding, from eq. 11 for the frames of the best one."""
         (problem, right_hand_side), y = system, self.best
-        weights = self._weights(problem)
+        weights, system_of = self._weights(problem), self._free_system
         if self.limits.is_pointwise:  # eq. 13
-            return y + (right_hand_side - problem.apply(y)) / weights
+            change = (right_hand_side - problem.apply(y)) / weights
+            return y + (change if self.pins is None else np.where(self._held, 0.0, change))
         longest = FIRST_CG_STEPS * CG_GROWTH ** min(step, MAX_JACOBI_STEPS)
         jacobi = longest <= MAX_JACOBI_STEPS
         return solve(
-            problem,
+            system_of(problem),
             right_hand_side,
             y,
             tol=0.0,
             reduction=1e-3,
             max_iter=int(longest) if jacobi else MULTIGRID_STEPS,
             ask=self._ask,
-            preconditioner=(lambda v: v / weights) if jacobi else self.problem.precondition,
+            preconditioner=(lambda v: v / weights) if jacobi else system_of(self.problem).precondition,
         ).embedding
+
+    def _free_system(self, problem: _core.Problem) -> _core.Problem | HeldSystem:
+        """Return eq. 11 for the points that may move."""
+        return problem if self.pins is None else HeldSystem(problem, self._held)
+
+    @cached_property
+    def _held(self) -> Flags:
+        assert self.pins is not None
+        return self.pins.flags(self.shape[0])
 
     def _weights(self, problem: _core.Problem) -> Array:
         """Return weights of the points; 1 for those outside all neighborhoods, which stay where they are."""

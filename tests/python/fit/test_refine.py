@@ -12,6 +12,8 @@ import unbend as ub
 from interrupting import IMPORT, LIMIT, signals
 from scipy.spatial import procrustes
 from unbend import _core
+from unbend.fit.assembly import solve
+from unbend.fit.pins import HeldSystem, Pins
 from unbend.fit.refine import RefinementInterrupted, refine
 
 N, K = 1200, 10
@@ -143,6 +145,81 @@ def test_points_in_one_place_have_no_scale():
     nb = ub.neighborhoods(x, 4)
     found = refine(x, np.zeros((200, 2)), neighborhoods=nb, objective="R_C")
     assert np.isfinite(found.embedding).all()
+
+
+PINNED = np.array([3, 250, 700, 1100])
+
+
+def test_fixed_points_stay_and_the_others_solve_the_dense_system():
+    x, y, nb = X[:150], SHAKEN[:150], ub.neighborhoods(X[:150], 6)
+    pins = np.array([2, 40, 99])
+    matrix, sides, _ = textbook_step(x, y, nb, "R_N")
+    free = np.setdiff1d(np.arange(150), pins)
+    known = sides[free] - matrix[np.ix_(free, pins)] @ y[pins]
+    expected = y.copy()
+    expected[free] = np.linalg.solve(matrix[np.ix_(free, free)], known)
+    problem = _core.Problem(_core.Points(x), nb.core, 2, "R_N", 0)
+    held = HeldSystem(problem, Pins.of((pins, y[pins]), 150, 2).flags(150))
+    found = solve(held, problem.frames(y)[0], y.ravel(), tol=1e-12).embedding.reshape(y.shape)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(y).max())
+    np.testing.assert_array_equal(found[pins], y[pins])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("objective", ["R_N", "R", "R_C"])
+def test_fixed_points_do_not_move(method, objective):
+    places = TRUTH[PINNED] + [[0.5, 0], [0, 0.5], [-0.5, 0], [0, 0]]
+    options = {"neighborhoods": NB, "method": method, "objective": objective, "fixed": (PINNED, places)}
+    found = refine(X, SHAKEN, max_iter=15, **options)
+    np.testing.assert_array_equal(found.embedding[PINNED], places)
+    assert found.history[-1] < 0.5 * found.history[0]
+
+
+def test_a_map_is_moved_to_what_is_fixed():
+    """Rotated and reflected, not stretched: a map in meters keeps its lengths."""
+    turned = TRUTH @ np.array([[0.6, 0.8], [0.8, -0.6]]) + [30, -7]
+    found = refine(X, turned, neighborhoods=NB, fixed=(PINNED, TRUTH[PINNED]))
+    assert np.sqrt(((found.embedding - TRUTH) ** 2).sum(axis=1).mean()) < 0.2
+    alone = refine(X, turned, neighborhoods=NB, fixed=([5], [[1.0, 2.0]]), max_iter=0).embedding
+    np.testing.assert_allclose(
+        alone - alone[0], turned - turned[0], atol=1e-12
+    )  # one pin says nothing of the rest
+
+
+def test_each_component_is_moved_by_its_own_pins():
+    x = np.concatenate([X[:300], X[:300] + np.array([1000, 0, 0])])
+    nb = ub.neighborhoods(x, 8)
+    y = np.concatenate([SHAKEN[:300], SHAKEN[:300]])
+    begun = refine(x, y, neighborhoods=nb, fixed=([2, 50], y[[2, 50]] + 5), max_iter=0).embedding
+    np.testing.assert_allclose(begun[:300], y[:300] + 5, atol=1e-9)
+    np.testing.assert_array_equal(begun[300:], y[300:])
+
+
+def test_a_map_takes_new_points_and_keeps_the_old():
+    model = ub.ProcrustesAlignment(n_neighbors=K).fit(X[:1100])
+    with_new = np.concatenate([model.embedding_, model.transform(X[1100:])])
+    found = refine(X, with_new, neighborhoods=NB, fixed=(np.arange(1100), model.embedding_))
+    np.testing.assert_array_equal(found.embedding[:1100], model.embedding_)
+    assert procrustes(TRUTH, found.embedding)[2] < 1.1 * procrustes(TRUTH, with_new)[2]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "message"),
+    [
+        (3, "fixed must be two arrays"),
+        (([], np.zeros((0, 2))), r"indices of fixed have shape \(0,\) and type float64"),
+        ((np.zeros(0, int), np.zeros((0, 2))), "fixed holds no points"),
+        (([0.5], [[0, 0]]), "indices of fixed have shape .* and type float64"),
+        (([N], [[0, 0]]), f"fixed holds point {N}, but points are numbered from 0 to {N - 1}"),
+        (([-1], [[0, 0]]), "fixed holds point -1"),
+        (([4, 4], [[0, 0], [1, 1]]), "fixed holds point 4 2 times"),
+        (([4], [[0, 0, 0]]), r"coordinates of fixed have shape \(1, 3\): \(1, 2\) is needed"),
+        (([4], [[0, np.nan]]), "coordinates of fixed.* NaN"),
+    ],
+)
+def test_what_cannot_be_fixed(fixed, message):
+    with pytest.raises(ValueError, match=message):
+        refine(X, SHAKEN, neighborhoods=NB, fixed=fixed)
 
 
 def textbook_means(x, y, nb):
