@@ -29,7 +29,7 @@ Self = TypeVar("Self", bound="GraphScaling")
 class GraphScaling(Estimator):
     """Scaling of an incomplete graph: points from the distances of some pairs, such as sensors in range.
 
-    The weighted raw stress, the sum of w_ij (|y_i - y_j| - d_ij)^2 over the measured pairs, is minimized by
+    The weighted raw stress, the sum of w_ij (dist(y_i, y_j) - d_ij)^2 over the measured pairs, is minimized by
     majorization (SMACOF, de Leeuw 1977), accelerated by L-BFGS; no step raises it. Stress has many local
     minima, so the start decides. One start are patches: each point with those up to three steps away is
     embedded by itself, and the patches are reflected, rotated and shifted until they agree (Cucuringu, Lipman &

@@ -308,7 +308,7 @@ ATTRIBUTES = table(
         residuals_ : ndarray of shape (m,)
             Distance in the embedding minus the measured one.
         stress_ : float
-            Raw stress: sum of w_ij (|y_i - y_j| - d_ij)^2 over the pairs. scikit-learn's `stress_` is the
+            Raw stress: sum of w_ij (dist(y_i, y_j) - d_ij)^2 over the pairs. scikit-learn's `stress_` is the
             same for a full matrix.
         normalized_stress_ : float
             Root of the stress as a share of the sum of w_ij d_ij^2: the relative error of the distances.
