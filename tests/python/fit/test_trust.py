@@ -274,6 +274,19 @@ def stress(distances, y):
     return ((distances - np.linalg.norm(y[:, None] - y[None], axis=2)) ** 2).sum()
 
 
+@pytest.mark.parametrize("n", [16, 20, 30, 50])
+def test_few_points_of_a_bent_surface_are_not_trusted_and_of_a_flat_one_are(n):
+    """Shortest paths among a few points are straight lines, and agree with a projection of the roll."""
+    for seed in range(3):
+        x, truth = ub.datasets.swiss_roll(n, random_state=seed)
+        verdict = ub.ProcrustesAlignment().fit(x).verdict_
+        assert not verdict.trusted
+        flat = np.column_stack([truth, 0.01 * np.random.default_rng(seed).normal(size=n)])
+        assert ub.ProcrustesAlignment().fit(flat).verdict_.trusted
+    few = ub.ProcrustesAlignment().fit(ub.datasets.swiss_roll(20, random_state=0)[0]).verdict_
+    assert [(one.name, one.value, one.limit) for one in few.reasons] == [("points", 20, 52)]
+
+
 def test_majorization_lowers_the_stress():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(60, 4))

@@ -17,13 +17,16 @@ from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
 from ..cut import TORN_WHEN_LAID
 from ..problem import Indices, Problem
-from .candidates import Trial
+from .candidates import LEAST_POINTS_PER_NEIGHBOR, Trial
 from .evidence import GEODESIC, TRUSTED_SCORE
 
 __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
 
 FEW_POINTS = 3 * BALL_SIZE
 """Up to this number of points the evidence is weak: an embedding of a graph that is not clean is not trusted."""
+
+FLAT_BOUND = 0.05
+"""Share of a neighborhood outside the best plane up to which few points can be judged."""
 
 
 class UntrustedWarning(UserWarning):
@@ -149,6 +152,7 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
             f"{len(problem)} points are too few to judge an embedding of a graph with short circuits or noise"
         )
         reasons.append(Reason("points", len(problem), FEW_POINTS, text))
+    reasons.extend(_too_few(problem, m))
     apart = problem.neighborhoods.share_apart
     if apart > LEAST_COMPONENT:
         text = "connected components are set side by side, and their positions relative to each other mean nothing"
@@ -158,6 +162,22 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
     r_n, share = (m.r_n, 1.0) if trial.graph is None else _kept(problem, m)
     sentence = _sentence(trial, m, r_n, share, reasons)
     return FitVerdict(not reasons, reasons, sentence, r_n, share, points, trial.n_outliers)
+
+
+def _too_few(problem: Problem, m: Faithfulness) -> list[Reason]:
+    """Return a reason if each neighborhood is a large part of the data, and none is flat.
+
+    Shortest paths are then straight lines, so they agree with a projection of a surface that is not flat.
+    """
+    k = problem.neighborhoods.typical_size
+    needed = LEAST_POINTS_PER_NEIGHBOR * (k + 1)
+    if len(problem) >= needed or m.lower_bound <= FLAT_BOUND:
+        return []
+    text = (
+        f"{len(problem)} points are too few for {k} neighbors each: a neighborhood is a large part of the data, "
+        f"and {m.lower_bound:.0%} of it does not fit into {problem.n_components} dimensions"
+    )
+    return [Reason("points", len(problem), needed, text)]
 
 
 def _kept(problem: Problem, m: Faithfulness) -> tuple[float, float]:
