@@ -136,7 +136,7 @@ class GraphEstimator(Estimator):
         memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
         settings, points = self._settings(sizes), _core.Points(x)
         graph = self._search(points, k, progress) if neighborhoods is None else neighborhoods
-        check_connected(graph, self.disconnected)
+        check_connected(graph.component_labels, self.disconnected)
         warn_if_equal(x)
         objective: Objective = getattr(self, "objective", "R_N")
         problem = Problem(points, graph, int(self.n_components), objective, self.n_jobs)

@@ -161,14 +161,22 @@ def size_of(neighborhoods: Neighborhoods, n: int) -> int:
     return neighborhoods.typical_size
 
 
-def check_connected(graph: Neighborhoods, disconnected: str) -> None:
-    """Warn if a graph has several components, or raise a ValueError if `disconnected` is "error"."""
-    sizes = np.bincount(graph.component_labels)
+def check_connected(
+    labels: Indices,
+    disconnected: str,
+    graph: str = "the neighborhood graph",
+    remedy: str = "raise n_neighbors to join them",
+) -> None:
+    """Warn if a graph has several components, or raise a ValueError if `disconnected` is "error".
+
+    `labels` are the components of the points.
+    """
+    sizes = np.bincount(labels)
     if len(sizes) == 1:
         return
     largest = ", ".join(f"{size:,}" for size in np.sort(sizes)[::-1][:5])
-    text = f"the neighborhood graph has {len(sizes):,} components, of {largest}"
+    text = f"{graph} has {len(sizes):,} components, of {largest}"
     text += " and fewer points" if len(sizes) > 5 else " points"
     if disconnected == "error":
-        raise ValueError(f"{text}: raise n_neighbors to join them, or set disconnected = 'separate'")
+        raise ValueError(f"{text}: {remedy}, or set disconnected = 'separate'")
     warn(f"{text}: each is embedded by itself, and their positions mean nothing", DisconnectedWarning)

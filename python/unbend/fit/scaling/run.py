@@ -14,7 +14,7 @@ from ... import _core
 from ...core.caller import warn
 from ...core.progress import Progress
 from ...core.random import RandomState, stream
-from ..problem import Array, DisconnectedWarning, Indices, members
+from ..problem import Array, Indices, check_connected, members
 from ..trust.verdict import UntrustedWarning
 from .ambiguity import Ambiguity, ambiguity_of
 from .pairs import Ends, MeasuredPairs
@@ -172,15 +172,8 @@ def check_joined(pairs: MeasuredPairs, disconnected: str) -> None:
     """Warn if the pairs do not join all points, or raise a ValueError if `disconnected` is "error"."""
     if len(pairs) == 0:
         raise ValueError(f"X has no pairs of its {pairs.n_points} points: at least one distance is needed")
-    sizes = np.bincount(pairs.labels)
-    if len(sizes) == 1:
-        return
-    largest = ", ".join(f"{size:,}" for size in np.sort(sizes)[::-1][:5])
-    text = f"the graph of the measured pairs has {len(sizes):,} components, of {largest}"
-    text += " and fewer points" if len(sizes) > 5 else " points"
-    if disconnected == "error":
-        raise ValueError(f"{text}: measure pairs that join them, or set disconnected = 'separate'")
-    warn(f"{text}: each is embedded by itself, and their positions mean nothing", DisconnectedWarning)
+    graph, remedy = "the graph of the measured pairs", "measure pairs that join them"
+    check_connected(pairs.labels, disconnected, graph, remedy)
 
 
 @dataclass(frozen=True, eq=False)
