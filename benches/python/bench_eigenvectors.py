@@ -52,10 +52,10 @@ def deflated_cg(matrix, start):
 
     inverse = 1 / matrix.diagonal()
     diagonal = LinearOperator(matrix.shape, lambda x: inverse * x, dtype=float)
-    space = centred(start)
+    space = centered(start)
     for _ in range(20):
         solved = [cg(matrix, side, rtol=1e-10, maxiter=300, M=diagonal)[0] for side in space.T]
-        space = np.linalg.qr(centred(np.column_stack(solved)))[0]
+        space = np.linalg.qr(centered(np.column_stack(solved)))[0]
         _, turn = np.linalg.eigh(space.T @ (matrix @ space))
         space = space @ turn
         if residual(matrix, space[:, :2]) < 1e-9:
@@ -63,7 +63,7 @@ def deflated_cg(matrix, start):
     return space[:, :2]
 
 
-def centred(block):
+def centered(block):
     return block - block.mean(axis=0)
 
 

@@ -1,4 +1,4 @@
-"""The normalised family beside scikit-learn's: whole fits, with neighbors, weights and eigenvectors.
+"""The normalized family beside scikit-learn's: whole fits, with neighbors, weights and eigenvectors.
 
     python benches/python/bench_normalized.py           # --quick: small data, seconds
     python benches/python/bench_normalized.py --repeats 3

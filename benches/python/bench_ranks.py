@@ -45,7 +45,7 @@ def main():
 
 
 def blobs(n, q=50, clusters=10, seed=0):
-    """Normal clusters about random centres, and their first two principal components."""
+    """Normal clusters about random centers, and their first two principal components."""
     rng = np.random.default_rng(seed)
     centers = rng.uniform(-10, 10, size=(clusters, q))
     x = centers[rng.integers(clusters, size=n)] + rng.normal(size=(n, q))

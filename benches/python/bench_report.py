@@ -109,7 +109,7 @@ def pictures(path, folder, n):
 
 
 def peer(n, ys, errors, folder):
-    """The same points with plotly: three pictures, coloured, nothing linked, no neighbors."""
+    """The same points with plotly: three pictures, colored, nothing linked, no neighbors."""
     try:
         import plotly.graph_objects as go
         from plotly.subplots import make_subplots

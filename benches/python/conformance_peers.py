@@ -57,7 +57,7 @@ class ProjectionQM:
     """R_C with the point itself, which its k counts: k + 1 for k neighbors."""
 
     package = "tensorflow-projection-qm"
-    columns = ("R_C", "`Procrustes(k + 1)`", f"Y moved by {FAR:g}", "one centred Y_i at a time")
+    columns = ("R_C", "`Procrustes(k + 1)`", f"Y moved by {FAR:g}", "one centered Y_i at a time")
 
     def __init__(self):
         from tensorflow_projection_qm.metrics import Procrustes

@@ -179,7 +179,7 @@ def stretched(u, h, rng):
     yield "each coordinate", turned(u, rng) * ratios
     yield "and turned", turned(turned(u, rng) * ratios, rng)
     y, extents, _ = np.linalg.svd(u, full_matrices=False)
-    if extents[0] > 1.5 * extents[-1]:  # else there is nothing to normalise but the unit
+    if extents[0] > 1.5 * extents[-1]:  # else there is nothing to normalize but the unit
         yield "unit covariance", y * np.sqrt(len(u)) * h
     v = unit_box(u)
     yield "unevenly", np.hstack([np.sinh(rng.uniform(2, 3) * v[:, :1]), v[:, 1:]])
@@ -220,11 +220,11 @@ def torn(u, h, rng):
         "strips beside each other",
         u + np.eye(u.shape[1])[1] * (order[strip] * 1.5 * np.ptp(u[:, 1]))[:, None],
     )
-    centres = u[rng.choice(len(u), pieces, replace=False)]
-    cell = np.argmin(np.linalg.norm(u[:, None] - centres, axis=2), axis=1)
+    centers = u[rng.choice(len(u), pieces, replace=False)]
+    cell = np.argmin(np.linalg.norm(u[:, None] - centers, axis=2), axis=1)
     y = np.empty_like(u)
     for i in range(pieces):
-        y[cell == i] = turned(u[cell == i] - centres[i], rng) + 3 * centres[i]
+        y[cell == i] = turned(u[cell == i] - centers[i], rng) + 3 * centers[i]
     yield "patches turned", y
 
 

@@ -89,7 +89,7 @@ class Method:
     name: str
     row: str
     embed: Callable
-    normalises: bool = False
+    normalizes: bool = False
 
     @property
     def ours(self):
@@ -243,9 +243,9 @@ def peers(threads):
     def isomap(sample, k):
         return Isomap(n_neighbors=k, n_components=sample.d, n_jobs=threads).fit_transform(sample.x)
 
-    yield Method("LLE", "LLE", linear("standard"), normalises=True)
+    yield Method("LLE", "LLE", linear("standard"), normalizes=True)
     yield Method("Isomap", "Isomap", isomap)
-    yield Method("LTSA", "LTSA", linear("ltsa"), normalises=True)
+    yield Method("LTSA", "LTSA", linear("ltsa"), normalizes=True)
 
 
 # Runs ----------------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def summary(samples, methods, sizes, found, report):
     report(
         'Rows "paper" as printed there. GP and PSA are refined for at most 300 steps, until one gains less '
         'than 1e-5 of R_N; "default": 60 and 1e-3. "Best" is the better of GP and all PSA, R_N and R_C each '
-        'for itself. "Rescaled": after the best single factor, for those that normalise their output.\n'
+        'for itself. "Rescaled": after the best single factor, for those that normalize their output.\n'
     )
     columns = (*COLUMNS, TWOS_AGAIN)
     rows = [["", *columns]]
@@ -351,7 +351,7 @@ def rows_of(row, methods, found):
             columns = (*COLUMNS, TWOS_AGAIN)
             here = [found[name][method.name] if name in found else None for name in columns]
             yield [method.name, *map(minima, here)]
-            if method.normalises:
+            if method.normalizes:
                 yield [f"{method.name}, rescaled", *(minima(outcomes, "r_n_scaled") for outcomes in here)]
 
 
@@ -404,11 +404,11 @@ def title(sample):
 def detail(sample, method, outcomes):
     cells = [shown(o.m.r_n, o.m.r_c) if o.m else "failed" for o in outcomes.values()]
     seconds = f"{sum(outcome.seconds for outcome in outcomes.values()):.1f}"
-    _, k = least(outcomes, "r_n_scaled" if method.normalises else "r_n")
+    _, k = least(outcomes, "r_n_scaled" if method.normalizes else "r_n")
     if k is None:
         return [method.name, *cells, "-", "-", "-", seconds]
     chosen = outcomes[k]
-    rescaled = f"{chosen.m.r_n_scaled:.4f}" if method.normalises else "-"
+    rescaled = f"{chosen.m.r_n_scaled:.4f}" if method.normalizes else "-"
     distance = f"{disparity(sample, chosen):.1e}" if sample.truth is not None else "-"
     return [method.name, *cells, rescaled, f"{chosen.m.overlap:.3f}", distance, seconds]
 

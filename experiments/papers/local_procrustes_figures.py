@@ -1,7 +1,7 @@
 """Figures 1 to 6 of Goldberg & Ritov (2009), section 5, drawn from the runs of local_procrustes.py.
 
 Six panels each: the data, then the embeddings in the order of the paper, with k = 12 but in Fig. 5. PSA is
-the one of alignment="auto". A figure takes about a second and is kept as a PNG of 128 colours, below 250 kB.
+the one of alignment="auto". A figure takes about a second and is kept as a PNG of 128 colors, below 250 kB.
 """
 
 import io
@@ -18,7 +18,7 @@ FIGURES = {"Swissroll": 1, "Hemisphere": 2, "Cylinder": 3, "Noisy swissroll": 6}
 PANELS = {"GP": "GP", "PSA auto": "PSA", "LLE": "LLE", "Isomap": "Isomap", "LTSA": "LTSA"}
 VIEWS = {"Swissroll": (12, -72), "Noisy swissroll": (0, -90), "Hemisphere": (28, -60), "Cylinder": (22, -60)}
 NORMALISED = ("LLE", "LTSA")
-COLOURS, ROUND = "viridis", "twilight"
+COLORS, ROUND = "viridis", "twilight"
 IMAGES = 9
 """Faces along each path of Fig. 4."""
 
@@ -36,7 +36,7 @@ def draw(samples, found, folder):
 
 
 def save(figure, path):
-    """Few colours are enough for points, and keep the file small."""
+    """Few colors are enough for points, and keep the file small."""
     buffer = io.BytesIO()
     FigureCanvasAgg(figure).print_png(buffer)
     Image.open(buffer).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
@@ -104,12 +104,12 @@ def panel(axes, sample, outcome, title):
 
 def upright(y):
     """The longest axis to the right."""
-    centred = y - y.mean(axis=0)
-    return centred @ np.linalg.svd(centred, full_matrices=False)[2].T
+    centered = y - y.mean(axis=0)
+    return centered @ np.linalg.svd(centered, full_matrices=False)[2].T
 
 
 def ink(sample):
-    return {"c": sample.hue, "cmap": ROUND if sample.cyclic else COLOURS, "s": 7, "linewidths": 0}
+    return {"c": sample.hue, "cmap": ROUND if sample.cyclic else COLORS, "s": 7, "linewidths": 0}
 
 
 # Faces ---------------------------------------------------------------------------------------------------
@@ -127,10 +127,10 @@ def paths(sample, outcome):
     axes.set_axis_off()
     order = "above: blue, from left to right;  below: orange, from bottom to top"
     figure.text(0.5, 0.755, order, ha="center", fontsize=9, color="0.4")
-    for axis, colour, height in ((0, "tab:blue", 0.785), (1, "tab:orange", 0.03)):
+    for axis, color, height in ((0, "tab:blue", 0.785), (1, "tab:orange", 0.03)):
         walk = along(y, axis)
-        axes.plot(*y[walk, :2].T, "s-", color=colour, ms=6, lw=1.3, mec="white")
-        strip(figure, sample, walk, colour, height)
+        axes.plot(*y[walk, :2].T, "s-", color=color, ms=6, lw=1.3, mec="white")
+        strip(figure, sample, walk, color, height)
     return figure
 
 
@@ -154,12 +154,12 @@ def ends(ordered):
     return (int(ordered[round(share * (len(ordered) - 1))]) for share in (0.01, 0.99))
 
 
-def strip(figure, sample, walk, colour, height):
-    """The faces of a walk in a row, in the colour of its line."""
+def strip(figure, sample, walk, color, height):
+    """The faces of a walk in a row, in the color of its line."""
     axes = figure.add_axes((0.03, height, 0.94, 0.15))
     axes.set_axis_off()
     axes.set(xlim=(-0.6, len(walk) - 0.4), ylim=(-1, 1))
     for place, i in enumerate(walk):
         image = OffsetImage(sample.x[i].reshape(sample.shape), zoom=3, cmap="gray")
-        frame = {"edgecolor": colour, "linewidth": 2}
+        frame = {"edgecolor": color, "linewidth": 2}
         axes.add_artist(AnnotationBbox(image, (place, 0), pad=0.1, bboxprops=frame))

@@ -270,16 +270,16 @@ def shown(values, measure):
 
 def figure_1(draws, report):
     """100 points of [-2, 2] x [-1, 1], made to have Y'Y = I."""
-    report(f"### Fig. 1: 100 points and their normalised coordinates, {draws} draws\n")
+    report(f"### Fig. 1: 100 points and their normalized coordinates, {draws} draws\n")
     rows = [["", "paper", "median", "least", "most"]]
-    found = [normalised(seed)[2] for seed in range(draws)]
+    found = [normalized(seed)[2] for seed in range(draws)]
     for name, printed in (("M_P", "0.8054"), ("neighbors of the origin kept", "0.6"), ("ASIM", "-")):
         values = [numbers[name] for numbers in found]
         rows.append([name, printed, *(f"{f(values):.4g}" for f in (np.median, np.min, np.max))])
     report.table(rows)
 
 
-def normalised(seed):
+def normalized(seed):
     x = np.random.default_rng(seed).uniform([-2, -1], [2, 1], size=(100, 2))
     x -= x.mean(axis=0)
     y = np.linalg.svd(x, full_matrices=False)[0]

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.papers.local_procrustes_figures import save
-from experiments.papers.nieqa import FACES, SIZES, normalised
+from experiments.papers.nieqa import FACES, SIZES, normalized
 
 FIGURES = {"Swissroll": 2, "Swisshole": 3, "Gaussian": 4}
 VIEWS = {"Swissroll": (12, -72), "Swisshole": (12, -72), "Gaussian": (30, -60)}
@@ -45,13 +45,13 @@ def panelled(rows, columns, title, size, top):
     return figure, list(grid)
 
 
-def panel(axes, y, hue, title, margin=0.06, colours="viridis"):
+def panel(axes, y, hue, title, margin=0.06, colors="viridis"):
     axes.set_title(title, fontsize=10)
     axes.set_xticks([])
     axes.set_yticks([])
     for side in axes.spines.values():
         side.set_color("0.85")
-    axes.scatter(*y.T, c=hue, cmap=colours, **INK)
+    axes.scatter(*y.T, c=hue, cmap=colors, **INK)
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(margin)
 
@@ -60,11 +60,11 @@ def panel(axes, y, hue, title, margin=0.06, colours="viridis"):
 
 
 def figure_1():
-    """The points, their normalised coordinates, and in both the ten nearest to the origin."""
-    x, y, numbers = normalised(0)
+    """The points, their normalized coordinates, and in both the ten nearest to the origin."""
+    x, y, numbers = normalized(0)
     near, there = (np.argsort(np.linalg.norm(points, axis=1))[:10] for points in (x, y))
     said = f"as one neighborhood $R_N$ {numbers['M_P']:.3f}, ASIM {numbers['ASIM']:.0e}"
-    figure, places = panelled(1, 2, f"100 points, and the same normalised: {said}", (10.5, 4.6), 0.82)
+    figure, places = panelled(1, 2, f"100 points, and the same normalized: {said}", (10.5, 4.6), 0.82)
     titles = (
         "x: circles are the 10 nearest to the origin",
         "y: squares are the 10 nearest to the origin here",
@@ -79,8 +79,8 @@ def figure_1():
     return figure
 
 
-def ring(axes, points, marker, colour, size):
-    axes.scatter(*points.T, marker=marker, s=size, facecolors="none", edgecolors=colour, linewidths=1.4)
+def ring(axes, points, marker, color, size):
+    axes.scatter(*points.T, marker=marker, s=size, facecolors="none", edgecolors=color, linewidths=1.4)
 
 
 # Figs. 2 to 4 and 6 --------------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ def curves(chosen):
     figure = Figure(figsize=(10.5 if faces else 6.2, 4.4), dpi=100, facecolor="white", layout="constrained")
     panels = figure.subplots(1, 2 if faces else 1, squeeze=False)[0]
     panels[0].set_title("(a) LTSA of the swiss roll", fontsize=12)
-    for name, (colour, label) in CURVES.items():
-        band(panels[0], chosen["Swissroll"].curves[name], colour, label)
+    for name, (color, label) in CURVES.items():
+        band(panels[0], chosen["Swissroll"].curves[name], color, label)
     panels[0].set(yscale="log", ylabel="smaller is better")
     if faces:
         panels[1].set_title(f"(b) LTSA of {FACES:,} faces", fontsize=12)
@@ -156,8 +156,8 @@ def curves(chosen):
     return figure
 
 
-def band(axes, values, colour, label):
+def band(axes, values, color, label):
     """The median over draws, and the middle half of them."""
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
-    axes.fill_between(SIZES, low, high, color=colour, alpha=0.15, lw=0)
-    axes.plot(SIZES, middle, "o-", color=colour, ms=3.5, lw=1.4, label=label)
+    axes.fill_between(SIZES, low, high, color=color, alpha=0.15, lw=0)
+    axes.plot(SIZES, middle, "o-", color=color, ms=3.5, lw=1.4, label=label)

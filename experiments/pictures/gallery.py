@@ -24,7 +24,7 @@ from tests.python.browser import MISSING, Browser, chromium
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/gallery.md"
 PART = re.compile(r"^```python\n(.*?)^```\n+!\[[^\]]*\]\(([^)]+)\)", re.DOTALL | re.MULTILINE)
-DPI, COLOURS = 80, 96
+DPI, COLORS = 80, 96
 
 
 def shoot(page, path):
@@ -38,9 +38,9 @@ def shoot(page, path):
 
 
 def narrow(path):
-    """Keep a picture small: few colours, one byte for each pixel."""
+    """Keep a picture small: few colors, one byte for each pixel."""
     with Image.open(path) as held:
-        few = held.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        few = held.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
     few.save(path, optimize=True)
 
 

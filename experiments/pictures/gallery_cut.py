@@ -1,4 +1,4 @@
-"""Six surfaces that cannot lie flat, cut open: a picture of each, the two sides of every seam in one colour.
+"""Six surfaces that cannot lie flat, cut open: a picture of each, the two sides of every seam in one color.
 
 python -m experiments.pictures.gallery_cut gallery.png        # needs matplotlib
 python -m experiments.pictures.gallery_cut gallery.png --bunny FILE   # a scan in the place of the sphere

@@ -69,7 +69,7 @@ def stretches(Xi, Yi):
 def faithfulness(X, Y, neighborhoods, include_self=True):
     """All measures, per point and averaged. `neighborhoods[i]` lists the others; i comes first if asked.
 
-    A neighborhood that coincides in X counts 0 if it coincides in Y; else the normalised means leave it out.
+    A neighborhood that coincides in X counts 0 if it coincides in Y; else the normalized means leave it out.
     Means over no neighborhood at all are inf (the bound's: 0).
     """
     X, Y = np.asarray(X, float), np.asarray(Y, float)
@@ -185,7 +185,7 @@ def all_ranks(X):
 
 
 def trustworthiness(X, Y, k):
-    """T(k) of Venna and Kaski (2001), normalised for large k as in Venna (2007), eq. 4.1."""
+    """T(k) of Venna and Kaski (2001), normalized for large k as in Venna (2007), eq. 4.1."""
     rx, ry, n = all_ranks(X), all_ranks(Y), len(X)
     strangers = (ry >= 1) & (ry <= k) & (rx > k)
     worst = n * k * (2 * n - 3 * k - 1) / 2 if k < n / 2 else n * (n - k) * (n - k - 1) / 2

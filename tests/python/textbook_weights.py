@@ -1,4 +1,4 @@
-"""W_i of the normalised family, point by point, as the papers write them."""
+"""W_i of the normalized family, point by point, as the papers write them."""
 
 import numpy as np
 import scipy.optimize
@@ -42,19 +42,19 @@ def convex_twin(x, nb, i, reg=1e-3):
 
 
 def projector_twin(x, nb, i, d, own):
-    centred = x[members(nb, i, own)]
-    centred = centred - centred.mean(axis=0)
-    m = len(centred)
-    p = np.linalg.svd(centred, full_matrices=False)[0][:, :d]
+    centered = x[members(nb, i, own)]
+    centered = centered - centered.mean(axis=0)
+    m = len(centered)
+    p = np.linalg.svd(centered, full_matrices=False)[0][:, :d]
     w = (np.eye(m) - p @ p.T) @ (np.eye(m) - 1 / m)
     return w if own else np.c_[np.zeros(m), w]
 
 
 def hessian_twin(x, nb, i, d, own):
-    centred = x[members(nb, i, own)]
-    centred = centred - centred.mean(axis=0)
-    m = len(centred)
-    u = np.linalg.svd(centred, full_matrices=False)[0][:, :d]
+    centered = x[members(nb, i, own)]
+    centered = centered - centered.mean(axis=0)
+    m = len(centered)
+    u = np.linalg.svd(centered, full_matrices=False)[0][:, :d]
     products = [u[:, a] * u[:, b] for a in range(d) for b in range(a, d)]
     q, _ = np.linalg.qr(np.column_stack([np.ones(m), u, *products]))
     w = q[:, 1 + d :].T

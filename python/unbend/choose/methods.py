@@ -8,7 +8,7 @@ NORMALIZED = {
     "lem": "LaplacianEigenmaps",
     "dfm": "DiffusionMaps",
 }
-"""The normalised family."""
+"""The normalized family."""
 
 SWEPT = {"gp": "GreedyProcrustes", "psa": "ProcrustesAlignment", "isomap": "Isomap", **NORMALIZED}
-"""Those that `select` tries. Those that normalise are rectified."""
+"""Those that `select` tries. Those that normalize are rectified."""

@@ -224,7 +224,7 @@ class Price:
         """
         name = next((k for k, v in self.verdicts.items() if v.outcome == "would collapse"), None)
         name = name if algorithm is None else _checked(algorithm)[0]
-        panels = {"Y: the coordinates, normalised": self.y, "Z: a curve of the same covariance": self.z}
+        panels = {"Y: the coordinates, normalized": self.y, "Z: a curve of the same covariance": self.z}
         if name is not None:
             panels[f"what {name} should give: {self.verdicts[name].outcome}"] = self.forecasts[name]
         if axes is None:

@@ -46,7 +46,7 @@ _SENTENCES = {
     "near": "The embedding is nearly faithful: R_N is {r_n:.3g}, {times:x} times the least possible, so lengths "
     "within neighborhoods are off by {off:%}.",
     "stretched:alike": "Everything is stretched alike, {ratio:x} times as much in one direction as in "
-    "another, as if coordinates had been normalised: one linear map undoes it.",
+    "another, as if coordinates had been normalized: one linear map undoes it.",
     "stretched": "Coordinates are stretched separately, and not alike everywhere: half of the neighborhoods "
     "{ratio:x} times as much or more in one direction as in another.",
     "distorted": "Shapes are distorted: {r_c:%} of a neighborhood is not explained even when it may be "

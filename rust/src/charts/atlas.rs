@@ -421,14 +421,14 @@ fn spread2(flat: &[f64], dim: usize) -> f64 {
 /// T (T'T)^-1 for a chart about its mean: what its points weigh in its directions.
 fn regression(chart: &[f64], d: usize) -> Vec<f64> {
     let count = (chart.len() / d) as f64;
-    let mut centred = chart.to_vec();
+    let mut centered = chart.to_vec();
     for b in 0..d {
         let mean = chart.iter().skip(b).step_by(d).sum::<f64>() / count;
-        centred.iter_mut().skip(b).step_by(d).for_each(|v| *v -= mean);
+        centered.iter_mut().skip(b).step_by(d).for_each(|v| *v -= mean);
     }
-    let inverse = inverse_scatter(&centred, d);
-    let mut weights = Vec::with_capacity(centred.len());
-    for t in centred.chunks_exact(d) {
+    let inverse = inverse_scatter(&centered, d);
+    let mut weights = Vec::with_capacity(centered.len());
+    for t in centered.chunks_exact(d) {
         weights.extend(inverse.chunks_exact(d).map(|row| plain_dot(row, t)));
     }
     weights

@@ -119,7 +119,7 @@ impl Local {
         members.zip(self.raw.chunks_exact_mut(self.dim)).for_each(|(i, row)| points.copy_row(i, row));
     }
 
-    /// Loads `size` centred points from coordinates that were kept.
+    /// Loads `size` centered points from coordinates that were kept.
     pub fn copy_centered(&mut self, x: &[f64], size: usize, dim: usize) {
         (self.size, self.padded, self.dim) = (size, size.next_multiple_of(LANES), dim);
         self.basis.clear();

@@ -30,7 +30,7 @@ const TOGETHER: usize = 8; // Neighborhoods of which frames are found at the sam
 /// Below this a squared size is as good as none: sums of reciprocals could overflow.
 const VANISHING: f64 = 1e-290;
 
-/// What is minimised.
+/// What is minimized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Objective {
     /// The mean of G, eq. 3.

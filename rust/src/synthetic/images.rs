@@ -91,10 +91,10 @@ struct Pixel {
 
 /// The pixels that show the ball: the same in all pictures, as is their light.
 fn visible(resolution: usize) -> Vec<Pixel> {
-    let centre = |i: usize| (2 * i + 1) as f64 / resolution as f64 - 1.0;
+    let center = |i: usize| (2 * i + 1) as f64 / resolution as f64 - 1.0;
     let mut pixels = Vec::new();
     for place in 0..resolution * resolution {
-        let (x, y) = (centre(place % resolution), -centre(place / resolution));
+        let (x, y) = (center(place % resolution), -center(place / resolution));
         let depth = 1.0 - x * x - y * y;
         if depth > 0.0 {
             let at = [x, y, depth.sqrt()];

@@ -1,4 +1,4 @@
-"""The price of normalisation: its terms against section 5 of the paper, its verdicts against what happens."""
+"""The price of normalization: its terms against section 5 of the paper, its verdicts against what happens."""
 
 import json
 import math
@@ -288,7 +288,7 @@ def test_motions_and_scales_change_nothing(where):
 
 
 def test_the_unit_of_an_axis_changes_nothing():
-    """Y is normalised: an axis in another unit gives the same verdict."""
+    """Y is normalized: an axis in another unit gives the same verdict."""
     x, coordinates = ub.datasets.rotating_ball(600, random_state=0)
     one, other = (ub.price_of_normalization(x, coordinates * unit, K) for unit in (1.0, (1.0, 0.9)))
     for name in TWINS:

@@ -565,7 +565,7 @@ def test_embed_refuses_landmarks_that_make_no_sense(run, place):
     assert "n_landmarks = 2 is too few" in refused(run, *arguments, "isomap", "--landmarks", 2)
 
 
-def test_embed_rectifies_what_was_normalised(run, place):
+def test_embed_rectifies_what_was_normalized(run, place):
     message = refused(run, "embed", "x.npy", "-o", place / "y.npy", "--method", "gp", "--rectify")
     assert "--rectify goes with --method lle, mlle, ltsa, hlle, lem, dfm only, not gp" in message
 

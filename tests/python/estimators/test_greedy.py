@@ -348,10 +348,10 @@ def test_held_out_points():
     placed, errors = gp.transform(x[n:], return_error=True)
     gap, nearest = cKDTree(x[:n]).query(x[n:])
     # Chords are shorter than arcs: the whole embedding is smaller than the truth by a hair.
-    centre = coordinates[:n].mean(axis=0)
-    u, s, vt = np.linalg.svd(gp.embedding_.T @ (coordinates[:n] - centre))
+    center = coordinates[:n].mean(axis=0)
+    u, s, vt = np.linalg.svd(gp.embedding_.T @ (coordinates[:n] - center))
     turn = u @ vt * (s.sum() / np.sum(gp.embedding_**2))
-    far = np.linalg.norm(placed @ turn + centre - coordinates[n:], axis=1)
+    far = np.linalg.norm(placed @ turn + center - coordinates[n:], axis=1)
     assert far.mean() < 0.05 * gap.mean()
     steps = (placed - gp.embedding_[nearest]) @ turn - (coordinates[n:] - coordinates[nearest])
     assert np.linalg.norm(steps, axis=1).mean() < 0.005 * gap.mean()

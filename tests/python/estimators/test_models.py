@@ -291,7 +291,7 @@ def test_any_flipped_byte_of_an_array_is_found(path, model):
         (lambda m: m.update({"class": ["a"]}), "none of ClassicalScaling"),
         (lambda m: m.pop("learnt"), "lacks 'learnt'"),
         (lambda m: m.update(parameters=3), "lacks 'parameters'"),
-        (lambda m: m["parameters"].update(colour=3), "colour are unknown to GreedyProcrustes"),
+        (lambda m: m["parameters"].update(color=3), "color are unknown to GreedyProcrustes"),
         (lambda m: m["learnt"].update(n_features_in_=7), "7 features"),
         (lambda m: m["learnt"].update(a_={"$pickle": 3}), "'$pickle', which is unknown"),
         (lambda m: m["learnt"].update(a_={"$array": "b"}), "lacks b.npy"),

@@ -1,4 +1,4 @@
-"""The normalised family: the same subspaces as scikit-learn's, and no failure where others fail."""
+"""The normalized family: the same subspaces as scikit-learn's, and no failure where others fail."""
 
 import math
 import warnings
@@ -106,8 +106,8 @@ def test_hessian_lle_by_its_definition():
     model = ub.HessianLLE(n_neighbors=10, include_self=False).fit(x)
     total = np.zeros((500, 500))
     for near in model.neighborhoods_:
-        centred = x[near] - x[near].mean(axis=0)
-        u = np.linalg.svd(centred, full_matrices=False)[0][:, :2]
+        centered = x[near] - x[near].mean(axis=0)
+        u = np.linalg.svd(centered, full_matrices=False)[0][:, :2]
         columns = [np.ones(10), u[:, 0], u[:, 1], u[:, 0] ** 2, u[:, 0] * u[:, 1], u[:, 1] ** 2]
         rows = np.linalg.qr(np.column_stack(columns))[0][:, 3:].T
         total[np.ix_(near, near)] += rows.T @ rows
@@ -116,7 +116,7 @@ def test_hessian_lle_by_its_definition():
     np.testing.assert_allclose(model.eigenvalues_[:2], values[1:3], atol=1e-12)
 
 
-def test_coordinates_are_normalised():
+def test_coordinates_are_normalized():
     x, _ = ub.datasets.s_curve(800, random_state=0)
     for kind in FAMILY[:4]:
         y = kind(n_neighbors=10).fit(x).embedding_
@@ -178,7 +178,7 @@ def test_a_flat_patch(kind):
     model = kind(n_neighbors=12).fit(x)
     assert np.isfinite(model.embedding_).all()
     if kind in TANGENTS:
-        # Modified LLE has regularised weights, which are not exact.
+        # Modified LLE has regularized weights, which are not exact.
         assert affine_error(model.embedding_, truth) < (1e-10 if kind is not ub.ModifiedLLE else 1e-5)
 
 

@@ -76,9 +76,9 @@ def test_units_do_not_matter():
 
 def test_condition_is_length_over_width():
     _, strip = ub.datasets.strip(4000, length=6.0, random_state=0)
-    normalised = (strip - strip.mean(axis=0)) / strip.std(axis=0)
+    normalized = (strip - strip.mean(axis=0)) / strip.std(axis=0)
     flat = np.column_stack([strip, np.zeros(len(strip))])
-    assert ub.rectify(flat, normalised, 8).condition == pytest.approx(6, rel=0.05)
+    assert ub.rectify(flat, normalized, 8).condition == pytest.approx(6, rel=0.05)
 
 
 def test_a_curve_has_collapsed():

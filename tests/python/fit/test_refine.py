@@ -39,14 +39,14 @@ def textbook_step(x, y, nb, objective):
     n = len(x)
     matrix, sides = np.zeros((n, n)), np.zeros(y.shape)
     for members in holdings(nb):
-        centre = np.eye(len(members)) - 1 / len(members)
-        hx = centre @ x[members]
+        center = np.eye(len(members)) - 1 / len(members)
+        hx = center @ x[members]
         size = (hx**2).sum()
         if size == 0:
             continue  # a point alone
         weight = 1 / size if objective == "R_N" else 1.0
         u, _, vt = np.linalg.svd(hx.T @ y[members], full_matrices=False)
-        matrix[np.ix_(members, members)] += weight * centre
+        matrix[np.ix_(members, members)] += weight * center
         sides[members] += weight * hx @ (u @ vt)
     return matrix, sides, np.linalg.pinv(matrix, hermitian=True) @ sides
 
@@ -109,12 +109,12 @@ def test_the_conformal_system_has_the_scales_of_eq_7():
     nb = ub.neighborhoods(x, 6)
     matrix, sides, value = np.zeros((150, 150)), np.zeros(y.shape), []
     for members in holdings(nb):
-        centre = np.eye(len(members)) - 1 / len(members)
-        hx, hy = centre @ x[members], centre @ y[members]
+        center = np.eye(len(members)) - 1 / len(members)
+        hx, hy = center @ x[members], center @ y[members]
         u, s, vt = np.linalg.svd(hx.T @ hy, full_matrices=False)
         frame, c = u @ vt, s.sum() / (hy**2).sum()
         weight = c**2 / (hx**2).sum()
-        matrix[np.ix_(members, members)] += weight * centre
+        matrix[np.ix_(members, members)] += weight * center
         sides[members] += weight * hx @ frame / c
         value.append(((hx - c * hy @ frame.T) ** 2).sum() / (hx**2).sum())
     problem = _core.Problem(_core.Points(x), nb.core, 2, "R_C", 0).conformal(y)
@@ -314,7 +314,7 @@ def test_isomap_output_is_improved():
     assert value(found.embedding) < 1.1 * value(TRUTH)
 
 
-def test_normalised_output_is_improved():
+def test_normalized_output_is_improved():
     from sklearn.manifold import LocallyLinearEmbedding
 
     x, _ = ub.datasets.gaussian_bump(800, random_state=0)

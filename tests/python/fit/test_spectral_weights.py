@@ -1,4 +1,4 @@
-"""The local weights of the normalised family as the core gives them, against scikit-learn and textbook twins.
+"""The local weights of the normalized family as the core gives them, against scikit-learn and textbook twins.
 
 The twins follow section 2 of Goldberg, Zakai, Kushnir and Ritov, "The price of normalization", one
 neighborhood at a time with full decompositions; W_i'W_i is compared, since W_i is defined
@@ -278,7 +278,7 @@ def test_flat_data_cost_nothing(name):
 def test_convex_weights_are_convex():
     x = data("digits")
     nb = ub.neighborhoods(x, K)
-    # so much regularisation that some weights are positive by themselves
+    # so much regularization that some weights are positive by themselves
     weights, plain = (LocalWeights.lle(x, nb.core, kind, 0.1, None, 1) for kind in ("convex", "tikhonov"))
     same = 0
     for i in range(len(x)):
@@ -291,7 +291,7 @@ def test_convex_weights_are_convex():
     assert 0 < same < len(x)
 
 
-def test_the_weight_of_least_norm_is_the_limit_of_small_regularisation():
+def test_the_weight_of_least_norm_is_the_limit_of_small_regularization():
     x = data("s_curve")
     nb = ub.neighborhoods(x, K)
     ldr, none = WEIGHTS["ldr"](x, nb.core), LocalWeights.lle(x, nb.core, "tikhonov", 0.0, None, 1)

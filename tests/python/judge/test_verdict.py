@@ -47,7 +47,7 @@ MADE = {
     "too large": ("scaled", lambda u: 100 * u),
     "conformal": ("conformal", exponential),
     "conformal in another unit": ("conformal", lambda u: 1000 * exponential(u)),
-    "normalised": ("stretched", lambda u: u / u.std(axis=0)),
+    "normalized": ("stretched", lambda u: u / u.std(axis=0)),
     "turned, then stretched": ("stretched", lambda u: u @ turn(20) * [1, 3]),
     "stretched, then turned": ("stretched", lambda u: u * [1, 3] @ turn(45)),
     "stretched a lot": ("stretched", lambda u: u * [1, 15] @ turn(45)),

@@ -82,7 +82,7 @@ def test_figure_1_of_zhang_ren_and_zhang():
     assert asim(x, np.random.default_rng(1).permutation(y)) > 0.5
 
 
-def test_normalising_a_roll_costs_nothing():
+def test_normalizing_a_roll_costs_nothing():
     x, truth = ub.datasets.swiss_roll(1500, random_state=0)
     near = ub.neighborhoods(x, 10)
     ml = nieqa_local(x, truth, neighborhoods=near)

@@ -56,7 +56,7 @@ fn annealing_alone_is_only_moves() {
     assert!(alone.f < 0.5 * random, "{} of {random}", alone.f);
 }
 
-/// Orthonormalised normal columns for every point.
+/// Orthonormalized normal columns for every point.
 fn frames(n: usize, d: usize, seed: u64) -> Vec<f64> {
     let mut rng = rng(seed);
     let draw = |_| nalgebra::DMatrix::from_fn(d, d, |_, _| normal(&mut rng)).qr().q();

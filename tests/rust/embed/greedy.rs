@@ -336,7 +336,7 @@ fn the_smallest_data_are_shown_as_they_are() {
     assert_eq!((found.embedding, found.labels), (vec![0.0; 2], vec![0]));
 }
 
-/// A star whose centre lists all and one whose centre is listed by all, a chain either way, strangers.
+/// A star whose center lists all and one whose center is listed by all, a chain either way, strangers.
 #[test]
 fn every_direction_of_a_graph_is_followed() {
     let n = 30u32;

@@ -46,8 +46,8 @@ fn check(y: &Array2<f64>, labels: &[u32]) {
             assert!((length(&before) - length(&after)).abs() <= 1e-12, "{} dimensions", d);
         }
         let mean = after.row_mean();
-        let centred = DMatrix::from_fn(members.len(), d, |p, b| after[(p, b)] - mean[b]);
-        let scatter = centred.transpose() * &centred;
+        let centered = DMatrix::from_fn(members.len(), d, |p, b| after[(p, b)] - mean[b]);
+        let scatter = centered.transpose() * &centered;
         let slack = 1e-9 * scatter.amax() + 1e-28 * members.len() as f64;
         for (a, b) in (0..d).flat_map(|a| (0..a).map(move |b| (a, b))) {
             assert!(scatter[(a, b)].abs() <= slack, "axis {a} leans on axis {b}");

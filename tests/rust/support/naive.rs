@@ -333,7 +333,7 @@ fn best_rotation(x: &DMatrix<f64>, y: &DMatrix<f64>) -> (DMatrix<f64>, f64) {
     (u * v.transpose(), s.iter().sum())
 }
 
-/// G, eq. 1, of centred sets.
+/// G, eq. 1, of centered sets.
 pub fn procrustes(x: &DMatrix<f64>, y: &DMatrix<f64>) -> f64 {
     let (a, _) = best_rotation(x, y);
     (x - y * a.transpose()).norm_squared()
@@ -371,7 +371,7 @@ pub fn carried(
 ) -> (DVector<f64>, f64, bool) {
     let (s, t) = (centered(source, list), centered(target, list));
     let row = |x: &Array2<f64>, i: usize| DVector::from_fn(x.ncols(), |a, _| x[[i, a]]);
-    // means by way of the first point, which lies at the first row of the centred ones
+    // means by way of the first point, which lies at the first row of the centered ones
     let offset = DVector::from_fn(new.len(), |a, _| new[a] - source[[list[0], a]]) + s.row(0).transpose();
     let start = row(target, list[0]) - t.row(0).transpose();
     let (narrows, k) = (source.ncols() >= target.ncols(), list.len() as f64);
@@ -535,8 +535,8 @@ pub fn greedy(
         let t = centered(x, &overlap) * &own;
         let images = y.select_rows(&overlap);
         let mean = images.row_mean();
-        let centred = DMatrix::from_fn(overlap.len(), d, |p, b| images[(p, b)] - mean[b]);
-        let mut product = t.transpose() * centred;
+        let about_mean = DMatrix::from_fn(overlap.len(), d, |p, b| images[(p, b)] - mean[b]);
+        let mut product = t.transpose() * about_mean;
         if steadied {
             let extent2 = (centered(x, &members(graph, j, true)) * &own).norm_squared();
             for &p in &overlap {
@@ -617,7 +617,7 @@ pub fn eq_9(frames: &[DMatrix<f64>], graph: &[Vec<u32>]) -> f64 {
     pairs.map(|(i, j)| (&frames[i] - &frames[j]).norm_squared()).sum()
 }
 
-/// ASIM of centred sets (Zhang, Ren & Zhang, eq. 7, 14), by ascent from many random frames: as the sum of squares is
+/// ASIM of centered sets (Zhang, Ren & Zhang, eq. 7, 14), by ascent from many random frames: as the sum of squares is
 /// convex in P, the orthogonal matrix nearest to its gradient is never worse.
 pub fn asim(x: &DMatrix<f64>, y: &DMatrix<f64>, starts: u64) -> f64 {
     let kept: Vec<usize> = (0..y.ncols()).filter(|&j| y.column(j).norm() > 0.0).collect();

@@ -135,11 +135,11 @@ def best_map(x: Matrix, y: Matrix, graph: Neighborhoods, n_jobs: int | None) -> 
 
 def _condition(y: Matrix, matrix: Array) -> float:
     """Return the condition of the map on Y with its variance made equal in all directions."""
-    centred = np.asarray(y, dtype=np.float64) - y.mean(axis=0, dtype=np.float64)
-    largest = np.abs(centred).max()
+    centered = np.asarray(y, dtype=np.float64) - y.mean(axis=0, dtype=np.float64)
+    largest = np.abs(centered).max()
     if largest == 0:
         return float("inf")
-    spread = np.linalg.eigh(centred.T / largest @ (centred / largest))
+    spread = np.linalg.eigh(centered.T / largest @ (centered / largest))
     if not spread.eigenvalues[0] > 1e-28 * spread.eigenvalues[-1]:
         return float("inf")
     scaled = matrix * (largest / np.abs(matrix * largest).max()) if matrix.any() else matrix

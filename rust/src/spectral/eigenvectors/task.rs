@@ -215,11 +215,11 @@ impl Task<'_> {
 
     /// The Chebyshev polynomial that is at most 1 from `cut` to the norm, and large below.
     fn filter(&self, block: &mut Block, degree: usize, cut: f64) -> Result<()> {
-        let (centre, radius) = (0.5 * (self.norm + cut), 0.5 * (self.norm - cut));
+        let (center, radius) = (0.5 * (self.norm + cut), 0.5 * (self.norm - cut));
         let mut before = block.clone();
         let mut now = self.matrix_times(block)?;
         let step =
-            |row: &mut Row, x: &Row| (0..SIDES).for_each(|l| row[l] = (row[l] - centre * x[l]) / radius);
+            |row: &mut Row, x: &Row| (0..SIDES).for_each(|l| row[l] = (row[l] - center * x[l]) / radius);
         now.iter_mut().zip(&before).for_each(|(row, x)| step(row, x));
         for _ in 1..degree {
             let mut next = self.matrix_times(&now)?;

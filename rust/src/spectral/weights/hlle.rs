@@ -37,7 +37,7 @@ pub fn hlle(
     let products = d * (d + 1) / 2;
     check_sizes(NAME, d, graph, 1 + d + products - usize::from(include_self))?;
     let state = || (Local::default(), Tangent::default(), Vec::new());
-    let (how, layout) = ((NAME, Form::CentredRows, include_self), Layout::Fixed(products));
+    let (how, layout) = ((NAME, Form::CenteredRows, include_self), Layout::Fixed(products));
     LocalWeights::fill(how, graph, layout, monitor, state, |(local, tangent, all), i, out| {
         fit_tangent(x, members(graph, i, include_self), d, local, tangent);
         let m = local.size;

@@ -17,7 +17,7 @@ use crate::spectral::check_range;
 const NAME: &str = "LLE";
 
 pub(super) const INSIDE: f64 = 1e-10; // Of the vector of ones a smaller share outside a span is none.
-const LEAST: f64 = 1e-12; // The least regularisation of a program whose solution must be one.
+const LEAST: f64 = 1e-12; // The least regularization of a program whose solution must be one.
 
 /// Which weights are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -48,7 +48,7 @@ pub fn ltsa(
         check_sizes(NAME, d, graph, d + 2 - usize::from(include_self))?; // all W_i would be 0
     }
     let state = || (Local::default(), Tangent::default());
-    let how = (NAME, Form::CentredComplement, include_self);
+    let how = (NAME, Form::CenteredComplement, include_self);
     LocalWeights::fill(how, graph, Layout::Fixed(d), monitor, state, |(local, tangent), i, out| {
         fit_tangent(x, members(graph, i, include_self), d, local, tangent);
         directions(&tangent.chart, local, d, out);

@@ -40,9 +40,9 @@ pub(super) enum Form {
     /// MLLE: orthonormal directions U whose span holds 1, then one row: W_i Y_i = (I - U U'; R) Z_i about the point.
     ComplementAndRow,
     /// HLLE: rows orthogonal to 1, W_i Y_i = R Z_i about the mean.
-    CentredRows,
+    CenteredRows,
     /// LTSA: orthonormal directions U orthogonal to 1, W_i Y_i = (I - U U') Z_i about the mean.
-    CentredComplement,
+    CenteredComplement,
 }
 
 /// Where the vectors of each neighborhood begin.
@@ -131,9 +131,9 @@ impl LocalWeights {
         let size = graph.of(i).len() + usize::from(self.include_self);
         let flat = &self.flat[self.end(graph, i)..self.end(graph, i + 1)];
         let spanned = match self.form {
-            Form::Star | Form::Rows | Form::CentredRows => 0,
+            Form::Star | Form::Rows | Form::CenteredRows => 0,
             Form::ComplementAndRow => flat.len() - size,
-            Form::CentredComplement => flat.len(),
+            Form::CenteredComplement => flat.len(),
         };
         let (span, rows) = flat.split_at(spanned);
         Block { form: self.form, size, span, rows }
@@ -236,11 +236,11 @@ impl LocalWeights {
 
 impl Block<'_> {
     pub fn about_mean(&self) -> bool {
-        matches!(self.form, Form::CentredRows | Form::CentredComplement)
+        matches!(self.form, Form::CenteredRows | Form::CenteredComplement)
     }
 
     fn has_identity(&self) -> bool {
-        matches!(self.form, Form::ComplementAndRow | Form::CentredComplement)
+        matches!(self.form, Form::ComplementAndRow | Form::CenteredComplement)
     }
 
     /// |W_i y|^2 for one coordinate of the points of the neighborhood, about the point itself; `z` is destroyed.
