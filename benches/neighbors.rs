@@ -49,7 +49,7 @@ fn blocked(criterion: &mut Criterion) -> Result<()> {
     Ok(())
 }
 
-/// Where either search can win: what `Auto` chooses beside both. The surface is two-dimensional whatever q is.
+/// Where either search can win: what `Auto` chooses compared with both. The surface is two-dimensional whatever q is.
 fn between(criterion: &mut Criterion) -> Result<()> {
     let mut group = criterion.benchmark_group("neighbors/between");
     let n = size(10_000, 600);

@@ -1,4 +1,4 @@
-"""What Procrustes subspaces alignment costs and reaches, stage by stage, under noise, and beside peers.
+"""What Procrustes subspaces alignment costs and reaches, stage by stage, under noise, and compared with peers.
 
     python benches/python/bench_align.py                # --quick: small data, seconds
     python benches/python/bench_align.py --peers        # also LTSA, UMAP and Isomap: minutes

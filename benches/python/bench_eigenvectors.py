@@ -1,4 +1,4 @@
-"""The smallest eigenvectors of LTSA's alignment matrix, beside other ways to find them.
+"""The smallest eigenvectors of LTSA's alignment matrix, compared with other ways to find them.
 
     python benches/python/bench_eigenvectors.py               # --quick: small data, seconds
     python benches/python/bench_eigenvectors.py --noise 0.6

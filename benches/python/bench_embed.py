@@ -1,4 +1,4 @@
-"""What greedy Procrustes and its refinement cost and reach, beside the search for neighbors and peers.
+"""What greedy Procrustes and its refinement cost and reach, compared with the search for neighbors and peers.
 
     python benches/python/bench_embed.py                     # --quick: small data, seconds
     python benches/python/bench_embed.py --peers             # also LTSA and UMAP: minutes
@@ -148,7 +148,7 @@ def child(n, parameters, threads):
 
 
 def wide(options):
-    """Charts and GP beside the exact search, on data of many dimensions."""
+    """Charts and GP compared with the exact search, on data of many dimensions."""
     x = np.load(options.wide)["X"].astype(np.float32)
     if options.quick:
         x = x[:2_000]

@@ -1,4 +1,4 @@
-"""Shortest paths beside scipy's, and what the measures of distances cost with their defaults.
+"""Shortest paths compared with scipy's, and what the measures of distances cost with their defaults.
 
     python benches/python/bench_geodesic.py             # --quick: small data, seconds
 

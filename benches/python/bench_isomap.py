@@ -1,4 +1,4 @@
-"""Isomap beside scikit-learn's: wall time and peak memory above the input, each in a process of its own.
+"""Isomap compared with scikit-learn's: wall time and peak memory above the input, each in a process of its own.
 
     python benches/python/bench_isomap.py               # --quick: small data, seconds
     python benches/python/bench_isomap.py --large       # also a million points from landmarks

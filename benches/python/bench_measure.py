@@ -1,4 +1,4 @@
-"""What faithfulness costs once the neighbors are known, in time and memory, beside the search for them.
+"""What faithfulness costs once the neighbors are known, in time and memory, compared with the search for them.
 
     python benches/python/bench_measure.py              # --quick: small data, seconds
     python benches/python/bench_measure.py --large      # also finds the neighbors of 10,000,000 points

@@ -1,4 +1,4 @@
-"""The time from an array of points to the neighbors and distances of all, beside other packages in one run.
+"""The time from an array of points to the neighbors and distances of all, compared with other packages in one run.
 
     pip install -r benches/python/requirements.txt
     python benches/python/bench_neighbors.py            # --quick: small data, seconds
@@ -13,8 +13,8 @@ With --approximate, searches that may miss some neighbors are compared instead: 
 1,000 points drawn at random, of which all true neighbors are known. pynndescent is compiled before;
 hnswlib gets the first settings of a list, from quick to thorough, that reach the recall. The images of
 MNIST (an .npz with 70,000 rows X) are read from a file; surfaces of ten dimensions, with noise, are made.
---surfaces chooses which, by the dimensions of their space, and --peers beside what: with a million points
-hnswlib takes minutes for every setting. --exact adds an exhaustive search beside that of faiss. By
+--surfaces chooses which, by the dimensions of their space, and --peers with which peers: with a million points
+hnswlib takes minutes for every setting. --exact adds an exhaustive search compared with that of faiss. By
 themselves, --fits compares what PSA and GP take and reach with the search alone, and --memory the peak with
 the size of the input, in a process of its own.
 """
@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--approximate", action="store_true", help="searches that may miss some neighbors")
     parser.add_argument("--mnist", type=Path, help="the images of MNIST, an .npz with X")
     parser.add_argument("--surfaces", type=int, nargs="*", default=(50, 16), help="their dimensions, or none")
-    parser.add_argument("--peers", nargs="*", default=("pynndescent", "hnswlib"), help="beside what")
+    parser.add_argument("--peers", nargs="*", default=("pynndescent", "hnswlib"), help="names of the peers")
     parser.add_argument("--exact", action="store_true", help="and an exhaustive search of these")
     parser.add_argument("--fits", action="store_true", help="and fits of PSA and GP to these")
     parser.add_argument("--memory", action="store_true", help="the peak memory on 1,000,000 x 50")

@@ -1,11 +1,11 @@
-"""The normalized family beside scikit-learn's: whole fits, with neighbors, weights and eigenvectors.
+"""The normalized family compared with scikit-learn's: whole fits, with neighbors, weights and eigenvectors.
 
     python benches/python/bench_normalized.py           # --quick: small data, seconds
     python benches/python/bench_normalized.py --repeats 3
 
 A 3-D swiss roll, 12 neighbors, two dimensions. What is found is compared with the truth by its affine
 error, the share of the variance of the worse coordinate that no affine map of the embedding explains.
-scikit-learn's Hessian LLE solves another problem (it takes a full QR): its time stands beside ours, its
+scikit-learn's Hessian LLE solves another problem (it takes a full QR): its time is compared with ours, its
 result does not. Ours includes the measures of faithfulness, which scikit-learn does not take.
 """
 

@@ -1,4 +1,4 @@
-"""Embedding in cells beside embedding at once: time, memory, error; every run in processes of its own.
+"""Embedding in cells compared with embedding at once: time, memory, error; every run in processes of its own.
 
 python benches/python/bench_partition.py                      # 1,000,000 points, on two Dask workers
 python benches/python/bench_partition.py --noise 0.3

@@ -1,10 +1,10 @@
-"""Measures by ranks beside those of other packages, in time and memory.
+"""Measures by ranks compared with those of other packages, in time and memory.
 
     python benches/python/bench_ranks.py              # --quick: small data, seconds
 
 Blobs in 50 dimensions, embedded in 2 by principal components, K = 20. Times are the best of several rounds
 in turn; CPU time counts all threads. Memory is that of a process of its own: the highest resident size less
-what it was when the arrays had been read. A million points of a roll are looked at in a sample, beside the
+what it was when the arrays had been read. A million points of a roll are looked at in a sample, compared with the
 search for all neighbors.
 """
 

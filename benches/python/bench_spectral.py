@@ -1,4 +1,4 @@
-"""What the local weights and the alignment matrix of the normalized family cost, beside scikit-learn.
+"""What the local weights and the alignment matrix of the normalized family cost, compared with scikit-learn.
 
     python benches/python/bench_spectral.py             # --quick: small data, seconds
 

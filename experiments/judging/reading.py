@@ -12,7 +12,7 @@ the truth (n too small for k) have no faithful embedding: they are left out and 
 Surfaces that are only some steps wide on the neighborhood graph (n near 1000) hide folds from the overlap.
 
 `--algorithms` has no states by construction. There the same numbers, taken from the true flat coordinates
-instead of the data and so free of curvature and noise, stand beside the reading (those of cylinder,
+instead of the data and so free of curvature and noise, are compared with the reading (those of cylinder,
 hemisphere and fishbowl are not isometric, so there the two may differ).
 """
 

@@ -14,7 +14,7 @@ so claims are words, and the numbers by which they are judged here are ours (`GO
 
 What differs from the paper: it took the authors' programs; here LLE, LTSA and Isomap are scikit-learn's, and
 LE is its spectral embedding of the graph with equal weights. RML is ours, written from its outline, and GP and
-PSA stand beside it. The range of u1 is not printed: 1.5 pi to 4.5 pi is taken, and 0 to 21 for u2. Their
+PSA are compared with it. The range of u1 is not printed: 1.5 pi to 4.5 pi is taken, and 0 to 21 for u2. Their
 equation is even in the angle u1, which is not arc length, so the roll is not isometric to (u1, u2): M_t is as
 printed, and "M_t arc" to the coordinates to which it is. M_G is measured with k_l = n / 10 neighbors as they
 advise, and with k_l = k ("M_G k"): the 100 nearest of 1000 points reach from one turn of this roll to the next.

@@ -136,7 +136,7 @@ def by_size(selection, name, hue=None):
 
 
 def curves(chosen):
-    """The measures of LTSA over k: the roll, and beside it the faces if they were measured."""
+    """The measures of LTSA over k: the roll, and compared with it the faces if they were measured."""
     faces = chosen.get("Faces")
     figure = Figure(figsize=(10.5 if faces else 6.2, 4.4), dpi=100, facecolor="white", layout="constrained")
     panels = figure.subplots(1, 2 if faces else 1, squeeze=False)[0]

@@ -5,7 +5,7 @@
     python -m experiments.papers.normalization --more             # Figs. 1 E to G, 3 and 6, other K and sigma
 
 K = 8 as there. For every data the verdict of ub.price_of_normalization, which runs none of the algorithms,
-stands beside what happens: the share of the variance of the true coordinates that an affine map of the output
+is compared with what happens: the share of the variance of the true coordinates that an affine map of the output
 does not explain, in the direction where it is largest. Above one half a dimension has collapsed. Of diffusion
 maps the width of the kernel is our default, the median distance of the 8th neighbor; in the paper it is 2.
 """

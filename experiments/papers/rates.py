@@ -1,8 +1,8 @@
-"""How fast the measures of the true coordinates fall as the sample grows, beside what is proved of them.
+"""How fast the measures of the true coordinates fall as the sample grows, compared with what is proved of them.
 
     python -m experiments.papers.rates              # --quick stops at 30,000 points
 
-Exponents of the mean radius of a neighborhood, fitted through all sizes, stand beside those of Goldberg
+Exponents of the mean radius of a neighborhood, fitted through all sizes, are compared with those of Goldberg
 and Ritov (2009). A theorem gives an upper bound, so a larger exponent is no contradiction. It speaks of the
 largest radius; the mean is steadier. The fishbowl is conformal to its coordinates, not isometric: there only
 R_C is promised to vanish.

@@ -1,4 +1,4 @@
-//! The Cholesky factor of LTSA's alignment matrix: unbend beside faer, in one run.
+//! The Cholesky factor of LTSA's alignment matrix: unbend compared with faer, in one run.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/faer/Cargo.toml            # 20,000 and 100,000 points

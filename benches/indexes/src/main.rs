@@ -1,4 +1,4 @@
-//! Nearly all of the k nearest others of every point: unbend beside indexes of other Rust crates, in one run.
+//! Nearly all of the k nearest others of every point: unbend compared with indexes of other Rust crates, in one run.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/indexes/Cargo.toml                # 100,000 points in 50, 20,000 in 784

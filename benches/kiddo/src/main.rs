@@ -1,4 +1,4 @@
-//! The k nearest others of every point: unbend beside kiddo, in one run.
+//! The k nearest others of every point: unbend compared with kiddo, in one run.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/kiddo/Cargo.toml            # 100,000 and 1,000,000 points

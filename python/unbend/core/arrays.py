@@ -90,7 +90,7 @@ class MappedFile:
         if size < self.needed:
             raise ValueError(
                 f"{name} is mapped from {self.path}, which has {size:,} bytes but needs {self.needed:,}: another "
-                "program shortened it, so write it again and map it anew"
+                "program shortened it, so write it again and map it again"
             )
 
 

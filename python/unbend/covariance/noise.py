@@ -75,7 +75,7 @@ def _variances(x: Array, graph: Neighborhoods, d: int, centers: Any) -> Array:
 
 
 def _term_count(size: int, d: int) -> int:
-    """Return how many terms a fit to so many points has: a quadric, or else a plane; 0 if there are too few."""
+    """Return the number of terms of a fit to this many points: a quadric or a plane; 0 for too few points."""
     quadric, plane = 1 + d + d * (d + 1) // 2, 1 + d
     return quadric if size > quadric else plane if size > plane else 0
 

@@ -35,7 +35,7 @@ FAR_TORN = 4.0
 """How many times farther apart than the torn points a tear of few points must be to count."""
 
 MAX_ROUNDS, SETTLED_SHARE, SMALL_GAIN = 20, 0.01, 0.02
-"""Rounds end after so many, or when a smaller share of the torn pairs changed and the objective fell by a smaller
+"""Rounds end after this number, or when a smaller share of the torn pairs changed and the objective fell by a smaller
 share."""
 
 MAX_RELAYOUTS = 4

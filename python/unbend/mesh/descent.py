@@ -38,14 +38,14 @@ CG_TOLERANCE, MAX_CG_STEPS = 0.05, 100
 """Reduction of the residual in each Newton step, and the number of steps of conjugate gradients at most."""
 
 MAX_FACTORED = 200_000
-"""Up to so many vertices, a factor of the Hessian's trace takes over where multigrid does not converge."""
+"""Up to this number of vertices, a factor of the Hessian's trace takes over where multigrid does not converge."""
 
 ROUNDING = 1e-13
 """An energy is at its minimum when it exceeds it by less."""
 
 FIRST_EPSILON, SETTLED_SHARE, MAX_UNTANGLING_STEPS = 0.25, 0.05, 60
 """Flips are removed with this regularization at first, which is halved when a step lowers the excess of the energy
-by a smaller share; and in so many steps, or not at all."""
+by a smaller share. After this number of steps, flips stay."""
 
 REGULARIZATION = 1e-9
 """Share of its mean that is added to a diagonal before it is factored: translations cost nothing."""

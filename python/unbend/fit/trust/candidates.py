@@ -109,7 +109,7 @@ class Trial:
         return self.evidence.score + CUT_PENALTY * bool(len(self.found.cut_pairs))
 
     def summary(self, chosen: bool) -> TriedEmbedding:
-        """Return what a user is told about it."""
+        """Return its summary for `candidates_`."""
         e = self.evidence
         return TriedEmbedding(self.name, e.disagreement, e.overlap, e.score, self.n_outliers, chosen)
 
