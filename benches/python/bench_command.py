@@ -2,9 +2,9 @@
 
     python benches/python/bench_command.py [--rounds N]
 
-Seconds from the start of the process until it has printed its help, for every command, and for a measurement
-of 1,000 points; compared with what Python itself takes to start, and scikit-learn to be imported. Of several rounds,
-in turn, the best and the worst.
+Seconds from the start of the process until it has printed its help, for every command, and for a measurement of
+1,000 points; compared with what Python itself takes to start, and scikit-learn to be imported. Of several
+rounds, in turn, the best and the worst.
 """
 
 import argparse

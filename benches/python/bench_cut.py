@@ -4,7 +4,8 @@
     python benches/python/bench_cut.py flat curved false noise names shapes time large dimensions
     python benches/python/bench_cut.py curved --bunny FILE  # a scan, from an array X
 
-Each part prints a table. Times are those of fits in turn in one run: PSA that cuts compared with PSA that does not.
+Each part prints a table. Times are those of fits in turn in one run: PSA that cuts compared with PSA that does
+not.
 """
 
 import argparse

@@ -35,8 +35,8 @@ FAR_TORN = 4.0
 """How many times farther apart than the torn points a tear of few points must be to count."""
 
 MAX_ROUNDS, SETTLED_SHARE, SMALL_GAIN = 20, 0.01, 0.02
-"""Rounds end after this number, or when a smaller share of the torn pairs changed and the objective fell by a smaller
-share."""
+"""Rounds end after the first number, or when less than the second share of the torn pairs changed and the
+objective fell by less than the third."""
 
 MAX_RELAYOUTS = 4
 """Maximum number of times that overlapping parts of the embedding are laid out again."""
