@@ -86,6 +86,8 @@ def linear_residual(
     sampling = Sampling(n_centers, half_width, random_state=random_state, n_jobs=n_jobs)
     x, y = pair(X, Y)
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
+    if len(graph) != len(x):
+        raise ValueError(f"X has {len(x)} rows, but neighborhoods are of {len(graph)} points")
     own = bool(include_self)
     return sampling.over_points(len(x), lambda centers: measured_linear(x, y, graph, own, centers), per_point)
 

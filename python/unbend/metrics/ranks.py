@@ -143,7 +143,8 @@ class Ranks:
         wanted = self._place(k) + 1
         if wanted == self._tables.k and all(name in self._values for name in names):
             return {name: self._values[name] for name in names}
-        return self._tables.values(list(names), wanted)
+        values = self._tables.values(list(names), wanted)
+        return {name: values[name] for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all curves and numbers, without the arrays of points, for JSON: None if not finite."""
@@ -238,6 +239,7 @@ def measured_ranks(
     threads = thread_count(n_jobs)
     tables, curves, area, values = _core.rank_tables(x, y, k, graph, centers, list(at_points), threads)
     auc, auc_spread = area
+    curves = {name: curves[name] for name in get_args(Name) if name in curves}  # The core has no order.
     return Ranks(
         n_points=len(x),
         auc=auc,
@@ -246,7 +248,7 @@ def measured_ranks(
         _spreads={name: spreads for name, (_, spreads, _) in curves.items()} | {"auc": auc_spread},
         _nulls={name: null for name, (_, _, null) in curves.items()},
         _tables=tables,
-        _values=values,
+        _values={name: values[name] for name in at_points},
     )
 
 

@@ -138,3 +138,10 @@ def test_bad_input_is_named():
         affine_error(np.zeros((5, 2)), np.zeros((6, 2)))
     with pytest.raises(ValueError, match="Y has 4 columns, more than the 3 of X"):
         linear_residual(np.eye(5, 3), np.eye(5, 4), 2)
+
+
+def test_neighborhoods_of_other_points_are_refused():
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    other = ub.neighborhoods(np.random.default_rng(1).normal(size=(40, 3)), 5)
+    with pytest.raises(ValueError, match="X has 30 rows, but neighborhoods are of 40 points"):
+        ub.metrics.linear_residual(x, x[:, :2], neighborhoods=other)

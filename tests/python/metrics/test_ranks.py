@@ -243,3 +243,23 @@ def test_mrre_can_be_above_one():
         found.mrre_false[-1] + 1.96 * found.standard_error("mrre_false")[-1], rel=1e-3
     )
     assert ub.quality(x, y, ["mrre_false"], 2)["mrre_false"].measure.high >= 1.25
+
+
+def test_measures_have_one_order():
+    """Hash maps of the core have another one in each run."""
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    wanted = [
+        "trustworthiness",
+        "continuity",
+        "q_nx",
+        "r_nx",
+        "lcmc",
+        "mrre_false",
+        "mrre_missing",
+        "rand_index",
+    ]
+    for _ in range(5):
+        found = ub.metrics.ranks(x, x[:, :2], 6)
+        assert [name for name in found.to_dict() if name in wanted] == wanted
+        assert list(found.at_points(["q_nx", "auc", "lcmc"], 3)) == ["q_nx", "auc", "lcmc"]
+        assert list(found.at_points(["q_nx", "auc", "lcmc"])) == ["q_nx", "auc", "lcmc"]
