@@ -192,7 +192,7 @@ def points(case):
 
 
 def pairs_in_range(x, degree):
-    """Return the distances of pairs in range, such that a point has so many others within it on average."""
+    """Return the distances of pairs in range, for a given mean number of others in range of a point."""
     n, d = x.shape
     if degree >= n - 1:
         return cdist(x, x)

@@ -25,7 +25,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 del FUNCTIONS["metrics.faithfulness"]
 
 RARE = {"select": 4, "report": 6, "compare": 2, "quality": 2}
-"""Functions that take long are called once where others are called so many times."""
+"""Slow functions are called once where others are called this number of times."""
 
 NAMES = ("ProcrustesAlignment", "GreedyProcrustes", "Isomap", "LocallyLinearEmbedding", "ModifiedLLE", "LTSA")
 NAMES += ("HessianLLE", "LaplacianEigenmaps", "DiffusionMaps", "PCA", "ClassicalScaling", "RandomProjection")

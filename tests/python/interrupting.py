@@ -1,6 +1,6 @@
 """Ctrl-C in the midst of a computation, counted in processor time: a busy machine neither delays nor spoils it.
 
-A test starts a process that imports this module. The signal is sent once that process has used so many seconds of
+A test starts a process that imports this module. The signal is sent once that process has used some seconds of
 its own, and what counts as late is what it used from then on, divided among the processors.
 """
 

@@ -134,7 +134,7 @@ fn the_steps_are_those_of_the_paper() {
 
 /// At once, as the paper says, also where an overlap is so thin that the neighborhood would wait otherwise.
 #[test]
-fn no_neighborhood_waits_if_none_shall() {
+fn no_neighborhood_waits_in_the_form_of_the_paper() {
     let (mut waited, mut compared) = (0, 0);
     for (n, q, d, k) in SHEETS {
         for seed in 0..16 {
