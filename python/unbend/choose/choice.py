@@ -21,8 +21,8 @@ WORTHWHILE_DROP = 3.0
 agrees at least as well with the data, usually twice as well if all that it adds is noise."""
 
 GOOD_RATIO, GOOD_MARGIN = 4.0, 0.005
-"""Of embeddings that agree with the data, those up to this many times the least score, and this much more, are
-good: a score is not exact enough to tell them apart, and the one most like all others is chosen."""
+"""An embedding is good if its score is at most this multiple of the least, plus this margin. Scores are not exact
+enough to distinguish good embeddings, so the one most like all others is chosen."""
 
 
 def shown_dimension(estimate: Dimension, allowed: Sequence[int]) -> int:

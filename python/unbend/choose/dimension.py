@@ -105,7 +105,7 @@ class Dimension:
 
     @property
     def is_guess(self) -> bool:
-        """Whether variance falls by less than half after direction `value`, so that it may be another."""
+        """True if variance falls by less than half after direction `value`, so that it may be another."""
         return self.gap < CHANCE_GAP
 
     @property

@@ -145,12 +145,12 @@ class Verdict:
 
     @property
     def by_theorem(self) -> bool:
-        """Whether Theorem 5.1 proves that a curve is cheaper than the coordinates."""
+        """True if Theorem 5.1 proves that a curve is cheaper than the coordinates."""
         return self.theorem[0] < self.theorem[1]
 
     @property
     def by_corollary(self) -> bool:
-        """Whether Corollary 5.2 proves it."""
+        """True if Corollary 5.2 proves it."""
         return self.corollary_applies and self.corollary[0] < self.corollary[1]
 
 
@@ -370,7 +370,7 @@ class _Axes:
         centered = centered / unit
         variances, axes = np.linalg.eigh(centered.T @ (weights[:, None] * centered))
         variances = np.maximum(variances[::-1], 0.0)
-        # The variances are rounded to the largest; singular values are not, and tell what is rounding.
+        # Variances are rounded to the largest; singular values are not, so they show what is rounding.
         sizes = np.linalg.svd(np.sqrt(weights)[:, None] * centered, compute_uv=False)
         flat = d - int((sizes > MIN_EXTENT * max(sizes[0], 1e-300)).sum())
         if flat:

@@ -130,7 +130,7 @@ class Selection:
 
     @property
     def complete(self) -> bool:
-        """Whether the sweep finished."""
+        """True if the sweep finished."""
         return self.ending == "finished"
 
     @property

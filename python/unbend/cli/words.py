@@ -92,7 +92,7 @@ def sampling(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def shows_progress(options: argparse.Namespace) -> int:
-    """Return 1 if somebody watches the command on a terminal and wants to see its progress."""
+    """Return 1 if standard error is a terminal, so that progress is shown, else 0."""
     return int(sys.stderr.isatty() and not getattr(options, "quiet", False))
 
 
@@ -108,7 +108,7 @@ def show(options: argparse.Namespace, record: dict[str, Any], lines: Iterable[ob
 
 
 def entry(head: str, text: str) -> list[str]:
-    """Return a head and a text beside it; further lines of the text begin below its first."""
+    """Return a head and a text next to it; further lines of the text begin below its first."""
     indent = 13 if head.startswith(" ") else 11
     return wrapped(f"{head:<{indent}}{text}", indent)
 

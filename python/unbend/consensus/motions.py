@@ -44,7 +44,7 @@ class Freedom:
 
 @dataclass(frozen=True, eq=False)
 class Motions:
-    """What each map is multiplied by from the right, and what is added then."""
+    """Linear part of each map, applied from the right, and the translation after it."""
 
     linear: Array  # Shape (m, d, d). A rotation times a scale.
     translation: Array  # Shape (m, d).

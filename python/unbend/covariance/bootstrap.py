@@ -78,7 +78,7 @@ _TABLE = table(
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """How far the coordinates of an embedding, and the distances in it, may be off.
+    """Errors of the coordinates of an embedding, and of the distances in it.
 
     Three errors add up in squares: that by the noise of the data, from the spread of refits with other noise;
     that of the method, from how far the embedding is from a refit of the same data; and that by curvature,
@@ -128,7 +128,7 @@ class Uncertainty:
 
     @property
     def _curvature(self) -> Array:
-        """How far curvature displaces each point."""
+        """Displacement of each point by curvature."""
         return (self.wider_refit - self.refit) / (WIDER - 1)
 
     @cached_property

@@ -107,7 +107,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Return the name of the class in a file, its parameters, and what it learnt.
+    """Return the name of the class in a file, its parameters, and its fitted attributes.
 
     Raises
     ------

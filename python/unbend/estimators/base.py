@@ -1,4 +1,4 @@
-"""What every estimator shares: fits that succeed or change nothing, files, and scikit-learn's rules."""
+"""Parts that every estimator shares: fits that succeed or change nothing, files, and scikit-learn's rules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EqualPointsWarning(UserWarning):
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What every estimator shares, whether it needs neighbors or not."""
+    """Base of all estimators, with or without neighbors."""
 
     ROWS: ClassVar[tuple[str, ...]] = ("embedding_",)
     """Attributes with one row per point."""

@@ -32,7 +32,7 @@ MIN_TORN = 8
 apart."""
 
 FAR_TORN = 4.0
-"""How many times farther apart than the torn points a tear of few points must be to count."""
+"""A tear of few points counts if some pair is torn by more than this multiple of the limit."""
 
 MAX_ROUNDS, SETTLED_SHARE, SMALL_GAIN = 20, 0.01, 0.02
 """Rounds end after the first number, or when less than the second share of the torn pairs changed and the
@@ -42,7 +42,7 @@ MAX_RELAYOUTS = 4
 """Maximum number of times that overlapping parts of the embedding are laid out again."""
 
 CLOSING_ROUNDS = 5
-"""Rounds in which a cut that may not be needed is drawn together."""
+"""Number of rounds in which a cut that may not be needed is closed."""
 
 ROUND_CG_STEPS, ROUND_REDUCTION = 30, 1e-2
 """Steps of conjugate gradients in each round, and the reduction of the residual at which they end."""
@@ -58,7 +58,7 @@ FLAT_RATIO, MAX_TORN_SHARE = 1.5, 0.25
 this share of the neighborhoods."""
 
 MAX_DIM_KEPT_APART = 3
-"""Up to this dimension, parts of the data that are laid down are kept off each other."""
+"""Up to this dimension, parts of the data are laid out so that they do not overlap."""
 
 NAMES = {
     (True, True, 2): "a sphere",
@@ -98,13 +98,13 @@ class Seam:
     Attributes
     ----------
     points, partners : ndarray of int
-        The points along one arc, in order, and those along the other in the same order: what lies beside each
-        other in the data.
+        The points along one arc, in order, and the points along the other arc that are next to them in the
+        data, in the same order.
     reversed : bool
-        Whether the surface comes through reflected: a walk that leaves through one arc comes back through the
-        other mirrored.
+        True if the surface is reflected across the seam: a path that leaves through one arc comes back mirrored
+        through the other.
     ends : bool
-        Whether the cut ends within the sheet, so that one can go round its end.
+        True if the cut ends within the sheet, so that a path leads around its end.
     n_pairs : int
         Number of pairs of neighbors that it parts.
 
@@ -126,7 +126,7 @@ class Seam:
 
 @dataclass(frozen=True)
 class Surface:
-    """The kind of surface that the data lie on, as far as it can be told.
+    """Kind of the surface that the data lie on, as far as it is known.
 
     Examples
     --------
@@ -135,13 +135,13 @@ class Surface:
     """
 
     d: int  # Its dimension.
-    closed: bool | None  # Whether it has no boundary.
-    orientable: bool | None  # Whether it has two sides.
+    closed: bool | None  # True if it has no boundary.
+    orientable: bool | None  # True if it has two sides.
     euler: int | None  # Its Euler characteristic.
 
     @classmethod
     def told(cls, d: int, orientable: bool | None, shape: tuple[int, int] | None) -> Surface:
-        """Tell a surface by its sides, and by the loops and voids of the data, if they are known."""
+        """Return the surface with these sides, and with these loops and voids if they are known."""
         if shape is None or d > 2:
             return cls(d, None, orientable, None)
         loops, voids = shape
@@ -152,7 +152,7 @@ class Surface:
         return cls(d, closed, orientable, euler if possible and orientable is not None else None)
 
     def sentence(self) -> str:
-        """Say it in a few words."""
+        """Return the kind of surface in a few words."""
         if self.d == 1 and self.closed is not None:
             return "closed: looks like a circle" if self.closed else "open: looks like a line"
         sides = None if self.orientable is None else f"{'' if self.orientable else 'non-'}orientable"
@@ -167,25 +167,25 @@ class Surface:
 
 @dataclass(frozen=True)
 class CutPolicy:
-    """Whether to look for a cut, and whether to keep the cut that was found."""
+    """Rules that decide when to look for a cut, and when to keep it."""
 
     wanted: Literal["auto"] | bool  # The parameter `cut` of the estimator.
-    one_sided: bool = False  # Whether the surface is known to have one side only.
+    one_sided: bool = False  # True if the surface has one side only.
 
     def allows(self, n_components: int) -> bool:
         """Return whether a cut is allowed at all in this number of dimensions."""
         return self.wanted is True or (self.wanted == "auto" and n_components <= MAX_DIM_KEPT_APART)
 
     def folded(self, m: Faithfulness) -> bool:
-        """Return whether an embedding lies on itself, as far as its measures show it."""
+        """Return whether an embedding overlaps itself, as far as its measures show it."""
         return self.one_sided or (is_suspicious(m) and m.overlap > OVERLAPPING)
 
     def needs(self, m: Faithfulness) -> bool:
-        """Return whether a cut is needed whatever it brings."""
+        """Return whether a cut is needed even if it improves little."""
         return self.wanted is True or self.folded(m)
 
     def keeps(self, before: Faithfulness, after: Faithfulness, needed: bool) -> bool:
-        """Return whether a cut does what it is for: to undo an overlap, or to make flat what was bent."""
+        """Return whether a cut removes an overlap, or makes a bent embedding flat."""
         if self.wanted is True:
             return True
         if needed:

@@ -225,7 +225,7 @@ class Steps:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether a step is that of eq. 12-13, point by point."""
+        """True if a step is that of eq. 12-13, point by point."""
         return self.method != "global"
 
 

@@ -168,4 +168,4 @@ _ADVICE: Mapping[str, Callable[[Measurements], str]] = {
     ),
     "distorted": lambda taken: "Use unbend.refine, which keeps neighbors and corrects lengths.",
 }
-"""What to do next, for each kind of embedding."""
+"""Next step, for each kind of embedding."""

@@ -1,4 +1,4 @@
-"""What is wrong with an embedding, in one sentence: a rule on the numbers of Goldberg & Ritov and of NIEQA.
+"""Verdict on an embedding in one sentence, by a rule on the numbers of Goldberg & Ritov and of NIEQA.
 
 The measures are each blind to different errors, so together they identify the error: R_N and R_C differ by
 scale, R_C and M_L by the scales of single coordinates, and the overlap detects errors that no neighborhood

@@ -27,7 +27,7 @@ EnergyName = Literal["symmetric_dirichlet", "arap"]
 StartName = Literal["auto", "tutte", "alignment"]
 
 MAX_BRANCHES = 12
-"""A closed surface, or a disc that cannot be laid flat in double precision, is cut into at most so often."""
+"""Maximum number of cuts into a closed surface, or into a disc that cannot be laid flat in double precision."""
 
 MAX_FLIPPED_SHARE = 0.02
 """Flips of the alignment are removed if at most this share of the triangles is flipped. More of them are folds of
@@ -37,7 +37,7 @@ MIN_GAIN = 0.3
 """A further cut into a closed surface must lower the excess of the energy by this share."""
 
 DRAFT_TOL, DRAFT_ITER = 0.02, 20
-"""Where to cut further is decided on maps that are not minimized to the end."""
+"""Tolerance and maximum number of steps of the maps that decide where to cut further."""
 
 GAP = 0.02
 """Distance between charts, as a share of the side of a square of their total size."""
@@ -48,8 +48,8 @@ class ChartSettings:
     """The parameters of a flattening, and what shows its progress."""
 
     energy: EnergyName
-    start: StartName | Array  # A name, or where every vertex is to begin.
-    may_cut: bool  # Whether a piece that is no disc may be cut.
+    start: StartName | Array  # A name, or the first position of every vertex.
+    may_cut: bool  # True if a piece that is no disc may be cut.
     max_stretch: float | None
     tol: float
     max_iter: int
@@ -65,7 +65,7 @@ class Chart:
     z: Complex = field(repr=False)
     start: str
     history: list[float]
-    excess: float  # How far the energy is above that of an isometry.
+    excess: float  # Excess of the energy above that of an isometry.
     status: Status
 
     @classmethod
@@ -101,7 +101,7 @@ def _laid(surface: Surface, settings: ChartSettings, closed: bool) -> Chart:
 
 
 def _within(chart: Chart, max_stretch: float | None) -> bool:
-    """Return whether a chart is stretched as little as was asked for."""
+    """Return whether the stretch of a chart is within `max_stretch`."""
     return max_stretch is not None and _Disc(chart.surface).stretch(chart.z) <= max_stretch
 
 

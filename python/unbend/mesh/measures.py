@@ -1,4 +1,4 @@
-"""How much a flat mesh is distorted, in the numbers that people use for meshes."""
+"""Distortion of a flat mesh, in the measures that are common for meshes."""
 
 from __future__ import annotations
 

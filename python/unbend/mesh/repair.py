@@ -31,7 +31,7 @@ class Repaired:
     surface: Surface = field(repr=False)
     joined: Surface = field(repr=False)  # The same before a one-sided surface was opened.
     face_indices: Faces = field(repr=False)  # The given triangle of each triangle.
-    notes: tuple[str, ...]  # What was repaired, in words.
+    notes: tuple[str, ...]  # Repairs, in words.
 
 
 def repaired(vertices: Any, faces: Any) -> Repaired:

@@ -1,4 +1,4 @@
-"""How well an embedding keeps distances, geodesic and straight.
+"""Measures of how well an embedding keeps distances, geodesic and straight.
 
 Geodesic distances are lengths of shortest paths on the neighborhood graph.
 """

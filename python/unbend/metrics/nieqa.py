@@ -204,7 +204,7 @@ class Skeleton:
 
     landmarks: npt.NDArray[np.intp]
     distances: Array
-    exact: bool  # Whether paths from all points were counted, not from a sample.
+    exact: bool  # True if paths from all points were counted, not from a sample.
 
     @classmethod
     def of(cls, x: Any, graph: Neighborhoods, count: int, sampling: Sampling) -> Skeleton:

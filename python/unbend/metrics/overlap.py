@@ -37,7 +37,7 @@ class LazyOverlap:
 
     @property
     def computed(self) -> bool:
-        """Whether the overlap was computed already."""
+        """True if the overlap was computed already."""
         return "shares" in self.__dict__
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How well an embedding keeps neighbors: trustworthiness, continuity, and all other measures by ranks.
+"""Measures of how well an embedding keeps neighbors: trustworthiness, continuity, and all others by ranks.
 
 The rank of j about i is its place, from 1 to n - 1, among the other points in the order of their distance
 to i, ties in order of index. All measures follow from two tables: the ranks in X of the nearest in Y, and

@@ -1,4 +1,4 @@
-"""Beyond memory: data in cells, each embedded alone, then turned and moved until their overlaps agree."""
+"""Beyond memory: data in cells, each embedded alone, then rotated and moved until their overlaps agree."""
 
 from __future__ import annotations
 

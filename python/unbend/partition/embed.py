@@ -169,7 +169,7 @@ def within(
         "overlap_error": float(found.overlap_error.max(initial=0.0)),
         "history": found.history,
     }
-    # What only the whole surface shows is not known.
+    # The kind of surface is unknown: only the whole surface shows it.
     none = np.empty((0, 2), dtype=np.uint32)
     embedding = AlignedEmbedding(
         found.embedding,

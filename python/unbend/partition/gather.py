@@ -34,7 +34,7 @@ Array = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 FIELDS = ("r", "r_n", "r_c", "r_pca", "bound")
-"""What the core measures of each neighborhood, in its order."""
+"""Names of the numbers that the core measures of each neighborhood, in its order."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ MOST_DRAWN = 200_000
 
 MOST_AXES = 3
 MOST_COLORS = 20
-"""Number of different labels above which colors cannot be told apart."""
+"""Number of different labels above which colors cannot be distinguished."""
 
 NEAR_BYTES, MOST_NEAR = 16_000_000, 50
 """Largest size of all lists of neighbors, and of one list."""

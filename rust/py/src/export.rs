@@ -1,5 +1,5 @@
-//! The shape of all exported functions: arguments are lent to the core, the work runs on other threads, and what it
-//! returns is converted.
+//! The form of all exported functions: arguments are lent to the core, the work runs on other threads, and the
+//! result is converted.
 
 use std::convert::Infallible;
 

@@ -27,7 +27,7 @@ pub struct Tangents {
     connection: OnceLock<Connection>,
 }
 
-/// Tangents at work.
+/// Tangents during a call.
 struct Aligner<'t, 'p> {
     task: &'t Task<'t, 'p>,
     tangents: &'t Tangents,
@@ -105,7 +105,7 @@ impl From<cut::Seam> for Seam {
 methods! {
     Tangents {}
 
-    /// An embedding that lays each neighborhood against those before it.
+    /// An embedding that aligns each neighborhood with those before it.
     greedy(
         tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None
     ) -> Greedy = |aligner| {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// Receives progress reports and can stop a computation. Several threads call it at once.
 pub trait Monitor: Sync {
-    /// Whether the computation must stop. It is called often, so it must be cheap. By default it never stops.
+    /// Returns true if the computation must stop. It is called often, so it must be cheap. By default it never stops.
     fn stop_requested(&self) -> bool {
         false
     }

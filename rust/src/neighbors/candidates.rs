@@ -27,7 +27,7 @@ pub trait Nearest: Collector {
     /// Room for `k`, at least 1.
     fn new(k: usize) -> Self;
 
-    /// (squared distance, index) of those met, nearest first.
+    /// (squared distance, index) of the points offered so far, nearest first.
     fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_;
 }
 
@@ -40,7 +40,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// How many there is room for.
+    /// Number of points that fit.
     pub fn room(&self) -> usize {
         self.d2.len()
     }
@@ -60,7 +60,7 @@ impl Collector for Candidates {
         while place > 0 && after(place - 1) {
             place -= 1;
         }
-        let known = place > 0 && self.id[place - 1] == id; // a sweep may meet a point again
+        let known = place > 0 && self.id[place - 1] == id; // a sweep may offer a point again
         if place == self.d2.len() || known || id == self.own {
             return;
         }

@@ -106,7 +106,7 @@ class Draft:
 
     @property
     def stopped(self) -> bool:
-        """Whether the callback ended the refinement: then the fit ends with what there is."""
+        """True if the callback ended the refinement: the fit then returns the embedding as it is."""
         return self.refinement is not None and self.refinement.status == "stopped"
 
 
@@ -188,7 +188,7 @@ class Stages:
         return not reason
 
     def _needs_cut(self, m: Faithfulness) -> bool:
-        """Return whether a cut is needed whatever it brings; R_N misses closed curves that bend much."""
+        """Return whether a cut is needed even if it improves little; R_N misses closed curves that bend much."""
         if self._policy.needs(m):
             return True
         return self.problem.n_components == 1 and m.overlap > OVERLAPPING and self._is_closed()

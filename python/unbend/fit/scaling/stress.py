@@ -155,7 +155,7 @@ def profile(joined: csr_array) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where the minimization of the stress ended."""
+    """End of the minimization of the stress."""
 
     coordinates: Array = field(repr=False)
     history: list[float] = field(repr=False)  # The stress before each step, and at the end.

@@ -1,4 +1,4 @@
-"""Whether an embedding of measured distances can be trusted, and why not."""
+"""Verdict on an embedding of measured distances."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ N_OVERLAP_CENTERS = 2_000
 
 @dataclass(frozen=True)
 class ScalingVerdict:
-    """Whether the embedding of measured distances can be trusted.
+    """Verdict on an embedding of measured distances: if it can be trusted, and why not.
 
     Attributes
     ----------

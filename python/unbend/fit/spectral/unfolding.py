@@ -51,7 +51,7 @@ MAX_RESIDUAL, MAX_GAP = 1e-4, 1e-3
 """Largest residual, and largest gap as a share of the variance, of a solution that is accepted."""
 
 REGULARIZATION = 1e-3
-"""That of the weights which reproduce points from their neighbors, as a share of the trace of the Gram matrix."""
+"""Regularization of the weights that reproduce a point, as a share of the trace of the Gram matrix."""
 
 
 @dataclass(frozen=True, eq=False)

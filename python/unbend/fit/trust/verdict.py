@@ -1,4 +1,4 @@
-"""Whether an embedding can be trusted, and why not."""
+"""Verdict on the embedding of a fit: if it can be trusted, and why not."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Reason:
 
 @dataclass(frozen=True, eq=False)
 class FitVerdict:
-    """Whether the embedding of a fit can be trusted.
+    """Verdict on the embedding of a fit.
 
     Attributes
     ----------

@@ -135,7 +135,7 @@ fn merge(shares: &mut Vec<(u32, f64)>) {
 
 /// Sums by column, of one row at a time.
 struct Sums {
-    /// Of each column the place in `sums`, if it is in use.
+    /// Place of each column in `sums`, if it is in use.
     slots: Vec<u32>,
     sums: Vec<(u32, f64)>,
 }
@@ -151,7 +151,7 @@ impl Sums {
         self.sums[*slot as usize].1 += value;
     }
 
-    /// What was added, by column, but column `own`.
+    /// The sums by column, without column `own`.
     fn take(&mut self, own: u32, block: &mut Block) {
         self.sums.iter().for_each(|&(column, _)| self.slots[column as usize] = FREE);
         self.sums.sort_unstable_by_key(|&(column, _)| column);

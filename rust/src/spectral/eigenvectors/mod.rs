@@ -75,11 +75,11 @@ pub struct Spectrum {
     pub factor_entries: usize,
     /// Maximum number of bytes that the factorization needs on one thread.
     pub factor_bytes: usize,
-    /// What was added to the diagonal, as a share of the norm.
+    /// Number added to the diagonal, as a share of the norm.
     pub shift: f64,
     /// Number of solves, or products with the matrix, with eight vectors each.
     pub steps: usize,
-    /// Whether all residuals are within the tolerance.
+    /// True if all residuals are within the tolerance.
     pub converged: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Dense kernels of the factorization: blocks of pivots, and what their elimination leaves on the boundary.
+//! Dense kernels of the factorization: blocks of pivots, and their Schur complement on the boundary.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
