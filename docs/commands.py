@@ -8,11 +8,11 @@ from unbend.cli import parser
 from unbend.cli.options import with_exit_codes
 
 PLACE = "<!-- the commands -->"
-"""Line of a page where the reference is put."""
+"""Line of a page that the reference replaces."""
 
 
 def insert(app, page, source):
-    """Put the reference into the page that has a place for it; a listener of Sphinx's `source-read`."""
+    """Put the reference in its place on a page; a listener of Sphinx's `source-read`."""
     source[0] = source[0].replace(PLACE, reference())
 
 
@@ -81,11 +81,11 @@ def dedented(lines: str) -> str:
 
 
 def escaped(words: str) -> str:
-    """Return words of a terminal as Markdown: options and file names are code, bars do not end a cell."""
-    words = re.sub(
-        r"(?<![\w`/])(--?[a-zA-Z][\w-]*|[\w./*-]*\.(?:npy|npz|csv|tsv|parquet|h5ad|zarr|html)\b[\w:,.-]*\w|"
-        r"\.\w+(?= |,))",
-        r"`\1`",
-        words,
-    )
-    return words.replace("|", r"\|").replace("*", r"\*")
+    """Return words of a terminal as Markdown: commands, options and files are code, bars do not end a cell."""
+    parts = [
+        r"pip install '[^']*'|unbend(?:\.\w+| [a-z]+(?= --| wrote)(?: --[\w-]+)*)",  # commands and Python names
+        r"(?<![\w/])--?[a-zA-Z][\w-]*",  # options
+        r"\w*\.(?:npy|npz|csv|tsv|parquet|h5ad|zarr|ply|obj|stl|off|gii|html|parts)\b(?::[\w,-]*\w)?",  # files
+        r"\b[A-Za-z]_\w+\b",  # arrays and measures
+    ]
+    return re.sub("|".join(parts), r"`\g<0>`", words).replace("|", r"\|").replace("*", r"\*")

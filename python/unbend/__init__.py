@@ -187,7 +187,7 @@ _MODULES_LATER = ("dask", "partition")
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is imported when it is first used."""
+    """Import a name when it is first used."""
     if name == "__version__":  # the library that looks it up takes as long to import as half of this package
         from importlib.metadata import version
 

@@ -294,7 +294,7 @@ def rotating_ball(
     tilt: tuple[float, float] = (-30.0, 60.0),
     random_state: RandomState = None,
 ) -> Sample:
-    """Render gray pictures of a textured ball that turns two ways. Not isometric: coordinates are angles.
+    """Render gray pictures of a textured ball that rotates. Not isometric: coordinates are angles.
 
     Pictures are even in both angles. Near angles give near pictures, and no two angles within the default
     ranges give the same. The defaults are those of the globe of Goldberg et al. (2008, Fig. 6C and 9).
@@ -328,7 +328,7 @@ def rotating_ball(
 
 
 def _count(name: str, value: int) -> int:
-    """Refuse what is no whole number, and, as the core does, what does not fit into 64 bits without a sign."""
+    """Refuse a value that is no whole number, or does not fit into 64 bits without a sign, as the core does."""
     try:
         count = operator.index(value)
     except TypeError:

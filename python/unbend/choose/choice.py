@@ -43,7 +43,7 @@ def shown_dimension(estimate: Dimension, allowed: Sequence[int]) -> int:
 def next_dimension(
     d: int, scores: Mapping[int, tuple[float, float]], allowed: Sequence[int], estimate: Dimension, dim: int
 ) -> int | None:
-    """Return the dimension to look at after `d`, or None if `d` is enough.
+    """Return the dimension to try after `d`, or None if `d` is enough.
 
     `scores` holds the score and the least over graphs for each dimension. An embedding in as many dimensions as
     the data have columns shows the data themselves, and says nothing, unless the data fill their space.
@@ -80,7 +80,7 @@ class DimensionChoice:
         estimate: Dimension,
         asked: bool,
     ) -> DimensionChoice:
-        """Return the choice from the scores of one embedding in each dimension that was looked at."""
+        """Return the choice from the scores of one embedding in each dimension that was tried."""
         if asked and len(allowed) == 1:
             return cls(allowed[0], False, f"{allowed[0]} as asked for; {_estimated(estimate)}")
         if not scores:  # The first fit failed.

@@ -30,7 +30,7 @@ Flags = npt.NDArray[np.bool_]
 MIN_SCALE = 12  # Number of neighbors of the smallest scale.
 MAX_SCALE, MAX_SCALE_OF_WIDE = 1024, 256  # Largest scales; none is above an eighth of the points.
 WIDE = 16  # Data with more columns than this are wide.
-# Limits of the number of points to look at, and the products that their spectra may cost. Spectra of wide data
+# Limits of the number of points to examine, and the products that their spectra may cost. Spectra of wide data
 # differ more from point to point.
 MIN_CENTERS, MAX_CENTERS, MAX_CENTERS_OF_WIDE, MAX_PRODUCTS = 64, 256, 1024, 4e9
 MAX_VALUES = 32  # Larger dimensions are not detected.

@@ -52,7 +52,7 @@ UNTRUE = (
     "collapsed",
     "unrelated",
     "distorted",
-)  # Kinds of embeddings that cannot be judged by.
+)  # Kinds of embeddings that a verdict cannot rely on.
 MIN_EXTENT = 1e-7  # Coordinates have no extent along an axis below this share of the longest one.
 ROUNDING_COST = 1e-20  # Coordinates of unit variance that cost less cost nothing.
 MIN_KEPT_SHARE = 0.5  # A dimension is kept if the output explains this share of its variance linearly.
@@ -185,7 +185,7 @@ class Price:
         return self.verdicts[algorithm]
 
     def __str__(self) -> str:
-        """Return a table, then what it says."""
+        """Return a table, then the verdicts in words."""
         some = next(iter(self.verdicts.values()))
         head = f"{len(self.y):,} points, sigma / tau = {_ratio(some.sigma, some.tau)}"
         lines = [head, "", f"  {'':<5}{'Phi(Y)':>10}{'Phi(Z)':>10}{'e1 / e2':>9}{'needed':>8}  outcome"]
@@ -445,7 +445,7 @@ class _Case:
         return self.weights.phi(np.ascontiguousarray(columns.reshape(len(columns), -1)))
 
     def judged(self) -> tuple[Verdict, Array]:
-        """Return the verdict, and what the output should look like."""
+        """Return the verdict, and the expected output of the algorithm."""
         from scipy.sparse import csr_array
 
         indptr, indices, data = self.weights.matrix()

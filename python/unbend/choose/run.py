@@ -1,4 +1,4 @@
-"""The course of a sweep: which embedding is made when, what ends it, and what is shown meanwhile."""
+"""The course of a sweep: the order of the embeddings, its end, and its progress."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Run:
         with self.watch.stage(label):
             model = self.sweep.prepared(self.models[name], k, d, ask)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # The verdict says what they say.
+                warnings.simplefilter("ignore")  # The verdict covers these warnings.
                 model.fit(x, neighborhoods=graph)
             if ask():
                 raise Stopped("the callback stopped the fit of all points")

@@ -58,7 +58,7 @@ def _values(n: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _shared(x: Any, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters that both commands hand on."""
+    """Return the parameters that both commands share."""
     names = "all" if options.measures is None else [name.strip() for name in options.measures.split(",")]
     named = _named(options.Y)
     return {

@@ -162,7 +162,7 @@ def id_lines(options: argparse.Namespace) -> Iterator[str]:
 
 
 def candidate_lines(model: Any) -> Iterator[str]:
-    """Yield what was tried, if more than one embedding was, with the score of each."""
+    """Yield the candidates with their scores, if several embeddings were tried."""
     candidates = getattr(model, "candidates_", ())
     if len(candidates) > 1:
         tried = [f"{c.name} {c.score:.3f}{' (kept)' * c.chosen}" for c in candidates]
@@ -172,7 +172,7 @@ def candidate_lines(model: Any) -> Iterator[str]:
 def verdict_lines(
     m: ub.Faithfulness, x: Any, graph: ub.Neighborhoods, subject: Subject, **options: Any
 ) -> Iterator[str]:
-    """Yield the lines with the worst 1 % of the points, and with what the numbers mean together.
+    """Yield the lines with the worst 1 % of the points, and with the verdict.
 
     The verdict of a fitted model that has one comes first, because it has seen more than single neighborhoods.
     The numbers are those of the sheet if the embedding was cut, as in `compare`.

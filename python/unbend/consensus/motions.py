@@ -237,7 +237,7 @@ def _swept(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) 
 
 
 def _turned(quadratic: Array, linear: Array) -> Array:
-    """Return the form as the maps see it after their motions."""
+    """Return the form in the coordinates of the maps after their motions."""
     return np.asarray(np.einsum("iab,iakc,kcd->ibkd", linear, quadratic, linear, optimize=True))
 
 

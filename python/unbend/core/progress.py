@@ -22,7 +22,7 @@ EMBEDDED = ("refine", "faithfulness", "evidence")
 """The stages that begin with an embedding: stopping them loses nothing."""
 
 MEASURING = ("faithfulness", "evidence")
-"""The stages that always end: they are short, and say what the embedding is worth."""
+"""The stages that always end: they are short, and measure the embedding."""
 
 CORE_NAMES = {
     "agreement": "evidence",

@@ -200,7 +200,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             setattr(self, name, given[name])
 
     def _fitted(self: Self, X: Any, **known: Any) -> Self:
-        """Return the estimator fitted; restore what it had learned before if the fit fails or is interrupted."""
+        """Return the fitted estimator; restore its earlier attributes if the fit fails or is interrupted."""
         before = dict(self.__dict__)
         try:
             self._check()

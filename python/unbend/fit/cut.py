@@ -1,4 +1,4 @@
-"""Cutting what cannot lie flat: lay it down from a root, find what is torn, fit the sheet, and look again.
+"""Cuts of data that cannot lie flat: lay them out from a root, find torn pairs, fit the sheet, and repeat.
 
 The loops over points are in the core, `embed/cut`. A round finds the best frames of the sheet, solves eq. 11 on
 it, and judges from the embedding which neighbors are torn, those that were torn before included: so a cut heals
@@ -48,10 +48,10 @@ ROUND_CG_STEPS, ROUND_REDUCTION = 30, 1e-2
 """Steps of conjugate gradients in each round, and the reduction of the residual at which they end."""
 
 SEAM_NEIGHBORS = 24
-"""Number of nearest neighbors among which seams are searched; more tell nothing and take long."""
+"""Number of nearest neighbors among which seams are searched; more add nothing and take long."""
 
 SUSPICIOUS_RATIO, NEGLIGIBLE_ERROR = 2.0, 1e-3
-"""R_N above this multiple of its bound, and by more than the second number, is a reason to look at the overlap."""
+"""R_N above this multiple of its bound, and by more than the second number, is a reason to compute the overlap."""
 
 FLAT_RATIO, MAX_TORN_SHARE = 1.5, 0.25
 """A cut that is not needed to undo an overlap must bring R_N below this multiple of its bound, and touch at most
@@ -194,7 +194,7 @@ class CutPolicy:
 
 
 def is_suspicious(m: Faithfulness) -> bool:
-    """Return whether R_N is so far above its bound that the overlap must be looked at."""
+    """Return whether R_N is so far above its bound that the overlap must be computed."""
     return m.r_n > SUSPICIOUS_RATIO * m.lower_bound + NEGLIGIBLE_ERROR
 
 
@@ -215,12 +215,12 @@ class Cutter:
     progress: Progress = field(repr=False)
 
     def unrolled(self) -> Sheet:
-        """Lay the data down along shortest paths, and let the sheet settle."""
+        """Lay the data out along shortest paths, and fit the sheet."""
         flat, _, _ = self.tangents.unroll(TORN_WHEN_LAID)
         return self.settled(self._shaped(flat))
 
     def settled(self, y: Array) -> Sheet:
-        """Fit the sheet and judge what is torn in turn, until both stay."""
+        """Fit the sheet and find torn pairs in turn, until both stay the same."""
         torn, last = self._judged(y, TORN_WHEN_LAID), math.inf
         for step in range(MAX_ROUNDS):
             if not torn.any():
@@ -235,7 +235,7 @@ class Cutter:
         return Sheet(y, torn)
 
     def closed(self, y: Array) -> Array:
-        """Return a cut embedding drawn together again: the one that fits all neighborhoods."""
+        """Return a cut embedding closed again: the one that fits all neighborhoods."""
         for step in range(CLOSING_ROUNDS):
             self._report(step, CLOSING_ROUNDS)
             y, _ = self._fitted(self.problem.core, y)
@@ -264,7 +264,7 @@ class Cutter:
         return flat.reshape(-1, self.problem.n_components)
 
     def _judged(self, y: Array, tau: float) -> Flags:
-        """Return what an embedding tears."""
+        """Return the pairs that an embedding tears."""
         return self.problem.core.torn(y, tau, self._min_torn, FAR_TORN)
 
     def _rotations(self, sheet: Sheet) -> Array:

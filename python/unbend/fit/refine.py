@@ -406,7 +406,7 @@ class _Run:
         return (problem, right_hand_side), value
 
     def _ask(self) -> None:
-        """Stop if the callback asks for it or the time is up."""
+        """Stop if the callback requests it or the time is over."""
         if self.progress.report("refine", len(self.history) - 1, self.limits.max_iter, self.history[-1]):
             raise _Stop("stopped")
         if time.perf_counter() > self.deadline:

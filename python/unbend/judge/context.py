@@ -45,7 +45,7 @@ Report = Callable[[int, int], Any]  # Takes the number of finished steps and of 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All measures of one embedding, and what they were taken of.
+    """All measures of one embedding, with its points and neighborhoods.
 
     The attributes are those of :class:`unbend.Quality`, and `entries`, all measures by name.
     """

@@ -183,7 +183,7 @@ def _spread(ends: tuple[float, float]) -> float:
 
 
 def read(numbers: Mapping[str, float]) -> Statement:
-    """Return what the numbers of :func:`gather` mean together.
+    """Return the verdict from the numbers of :func:`gather`.
 
     The kinds are tested in this order: unrelated, collapsed, torn, folded, conformal, scaled, bent, near or
     faithful, stretched, distorted. The first that applies is returned; later ones may apply as well. If

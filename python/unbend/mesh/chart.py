@@ -118,7 +118,7 @@ def _branched(chart: Chart) -> Surface:
 
 @dataclass(frozen=True, eq=False)
 class _Disc:
-    """A disc, with what is made of it once."""
+    """A disc, with values that are computed once."""
 
     surface: Surface
 
@@ -238,7 +238,7 @@ class _Disc:
 
 
 def packed(charts: list[Complex]) -> list[Complex]:
-    """Turn every chart along its longer side, and set them in rows, the tallest first."""
+    """Rotate every chart to its longer side, and set them in rows, the tallest first."""
     turned = [_upright(z) for z in charts]
     width = np.array([np.ptp(z.real) for z in turned])
     height = np.array([np.ptp(z.imag) for z in turned])
@@ -254,7 +254,7 @@ def packed(charts: list[Complex]) -> list[Complex]:
 
 
 def _upright(z: Complex) -> Complex:
-    """Return a chart turned along its longest axis, with its lower left corner at zero."""
+    """Return a chart rotated to its longest axis, with its lower left corner at zero."""
     centered = z - z.mean()
     moment = complex((centered**2).sum())
     turned = centered * np.exp(-0.5j * np.angle(moment))

@@ -1,6 +1,6 @@
 """Meshes as they come: checked, and repaired where that changes no shape.
 
-Nothing is guessed. A triangle that is listed twice is left out, triangles are turned until neighbors agree, and
+Repairs never guess. A triangle that is listed twice is left out, triangles are turned until neighbors agree, and
 edges with three or more triangles are opened. Everything that was done is noted with its numbers.
 """
 

@@ -206,7 +206,7 @@ def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> A
 
 
 def _coinciding(x: Any, indices: Any, centers: Any) -> int:
-    """Return the number of neighborhoods whose points all coincide, as double precision sees it."""
+    """Return the number of neighborhoods whose points all coincide in double precision."""
     rows, found = max(1, COMPARED_ENTRIES // max(1, indices.shape[1] * x.shape[1])), 0
     for start in range(0, len(centers), rows):
         some = centers[start : start + rows]

@@ -77,7 +77,7 @@ LONGEST = 4.0
 
 
 def picture(function: Function) -> Function:
-    """Complete the docstring of a function that draws: shared parameters, and what it returns."""
+    """Complete the docstring of a function that draws: shared parameters, and the result."""
     text = function.__doc__ or ""
     if "Returns\n" not in text:
         function.__doc__ = text.replace(

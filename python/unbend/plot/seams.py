@@ -25,7 +25,7 @@ CENTERED = 0.2
 """Weight of the distance from the middle compared with the evenness of the seam."""
 
 AROUND, FEWEST_AROUND = 0.03, 32
-"""Share and smallest number of nearest points that tell the side of a seam on which the sheet lies."""
+"""Share and smallest number of nearest points that decide on which side of a seam the sheet lies."""
 
 
 NUMBERED = 12

@@ -99,7 +99,7 @@ class Scene:
         return cls(n, drawn, known, numbers, thumbnails, seams)
 
     def shown(self, context: MeasureContext, found: Comparison, by: str | None) -> Shown:
-        """Return what the page draws, with the embeddings in the order of the comparison; `by` if it was given."""
+        """Return the scene of the page, in the order of the comparison; `by` if the caller named it."""
         shade, ys, copies = _shade(found, by), context.ys, len(found)
         columns: dict[str, Array] = {}
         embeddings, sides, modes = [], [], []

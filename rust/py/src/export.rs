@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 /// An argument that other threads can read.
 pub trait Lend {
-    /// The argument as the core sees it.
+    /// The argument in the type of the core.
     type Lent<'a>: Send
     where
         Self: 'a;

@@ -1,4 +1,4 @@
-//! The problem of a fit: points, graph, dimension, objective and threads, and what is made from them on demand.
+//! The problem of a fit: points, graph, dimension, objective and threads, and values that are made from them on demand.
 
 use std::sync::{Arc, OnceLock};
 
@@ -51,7 +51,7 @@ struct Cells {
     lower_bound: OnceLock<f64>,
 }
 
-/// A problem during a call: its arrays as the core sees them.
+/// A problem during a call: its arrays in the types of the core.
 #[derive(Clone, Copy)]
 pub struct Task<'t, 'p> {
     pub x: &'t unbend::Points<'p>,

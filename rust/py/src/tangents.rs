@@ -1,4 +1,4 @@
-//! The tangents of a problem: greedy embeddings, frames, and what is cut along them.
+//! The tangents of a problem: greedy embeddings, frames, and cuts.
 
 use std::sync::OnceLock;
 
@@ -173,7 +173,7 @@ methods! {
         Ok((Owned(indptr.unwrap_or_default()), Owned(indices), Owned(blocks)))
     };
 
-    /// The frames that fit an embedding best, on the whole graph or without what is torn.
+    /// The frames that fit an embedding best, on the whole graph or without torn pairs.
     frames_of(y: Flat, torn: Option<Flat<bool>> = None) -> Array = |aligner| {
         embed::frames_of(&aligner.atlas()?, y, torn, aligner.task.monitor).map(Owned)
     };

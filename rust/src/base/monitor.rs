@@ -1,6 +1,6 @@
 //! Progress of a long computation, and how to stop it.
 //!
-//! The core knows no clock, terminal or interpreter. It calls [`Monitor::check`] every few milliseconds of work, from
+//! The core uses no clock, terminal or interpreter. It calls [`Monitor::check`] every few milliseconds of work, from
 //! any thread, and the caller's [`Monitor`] decides what happens.
 
 use crate::error::{Error, Result};

@@ -142,7 +142,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         Ok(atlas)
     }
 
-    /// Returns what was computed, for [`Atlas::lend`].
+    /// Returns the computed values, for [`Atlas::lend`].
     pub fn keep(self) -> AtlasCache {
         AtlasCache(self.form.into_owned())
     }

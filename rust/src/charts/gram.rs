@@ -167,7 +167,7 @@ impl<T: Factor> Rows<T> {
 }
 
 impl Rows<f64> {
-    /// The `d` sums of `rows` that `weights` wants.
+    /// The `d` sums of `rows` with these `weights`.
     fn combine(&mut self, rows: &Self, weights: &[f64], d: usize) {
         self.shape(d, rows.width);
         vectorized(

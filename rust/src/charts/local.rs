@@ -82,7 +82,7 @@ impl Local {
         self.row.resize(q, 0.0);
         let (row, padded) = (&mut self.row[..q], self.padded);
         for column in self.x.chunks_exact_mut(padded.max(1)) {
-            column.iter_mut().rev().take(LANES).for_each(|v| *v = 0.0); // what the points do not overwrite
+            column.iter_mut().rev().take(LANES).for_each(|v| *v = 0.0); // the padding
         }
         for (p, i) in members.enumerate() {
             points.copy_row(i, row);

@@ -249,7 +249,7 @@ fn restore(
             }
             let limit = DETOUR * steps.iter().map(|step| step.2).fold(0.0, f64::max);
             if tree.grow_within(&lengths, i, limit, monitor).is_err() {
-                return supported; // what is computed after a stop is thrown away
+                return supported; // results after a stop are discarded
             }
             let detour = |j: u32| tree.distances()[places[j as usize] as usize];
             let near = steps.iter().filter(|(j, _, length)| *length == 0.0 || detour(*j) <= DETOUR * length);

@@ -105,7 +105,8 @@ impl WithSimd for Newton<'_> {
     }
 }
 
-/// Lays matrices side by side, entry by entry, each divided by its largest; what is missing or zero is the identity.
+/// Lays matrices side by side, entry by entry, each divided by its largest; missing or zero matrices become the
+/// identity.
 #[inline(always)]
 fn lay_side_by_side(z: &[f64], q: usize, many: usize, x: &mut [f64]) {
     let size = x.len() / many;

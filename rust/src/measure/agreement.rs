@@ -1,6 +1,6 @@
 //! Agreement with geodesic distances over a middle range: distances within balls of some hundred points.
 //!
-//! R_N looks at neighborhoods only, and noise or a fold between neighborhoods can hide from it. Here the distances in
+//! R_N compares neighborhoods only, and misses noise or a fold between them. Here the distances in
 //! the embedding are compared with shortest paths on the neighborhood graph, within balls of some hundred points: far
 //! enough to see a fold, near enough not to go around a hole of the data.
 //!

@@ -208,7 +208,7 @@ impl Workspace {
                 known.chunks_exact(q).for_each(|axis| remove(axis, direction));
             }
             let left = dot(direction, direction).sqrt();
-            // Squares of what is shorter have no digits.
+            // Squares of shorter columns have no digits.
             if left > DEPENDENT * length && left * left > COLLAPSED {
                 direction.iter_mut().for_each(|v| *v /= left);
                 known.chunks_exact(q).for_each(|axis| remove(axis, direction));

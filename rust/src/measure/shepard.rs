@@ -52,7 +52,7 @@ impl ShepardParams {
         let refused = |needed| Err(Error::OutOfRange { name: "n_pairs", value: looked_at as f64, needed });
         match drawn {
             Some(few) if few < SMALLEST_SAMPLE => refused("a sample needs at least 1024"),
-            _ if looked_at > LARGEST_SAMPLE as u128 => refused("at most 4294967295 can be looked at"),
+            _ if looked_at > LARGEST_SAMPLE as u128 => refused("at most 4294967295 can be measured"),
             _ => Ok(drawn),
         }
     }

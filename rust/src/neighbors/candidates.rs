@@ -18,7 +18,7 @@ pub trait Collector {
     /// Takes a point at squared distance `d2`, if it is needed.
     fn offer(&mut self, d2: f64, id: u32);
 
-    /// Forgets everything; the next query is point `own`, which is not its own neighbor, or [`NO_POINT`].
+    /// Clears everything; the next query is point `own`, which is not its own neighbor, or [`NO_POINT`].
     fn restart(&mut self, own: u32);
 }
 
@@ -155,7 +155,7 @@ impl Within {
         Within { own, radius, bound, found: Vec::new() }
     }
 
-    /// Moves what was found to the ends of two lists, nearest first.
+    /// Moves the points found to the ends of two lists, nearest first.
     pub fn drain_into(&mut self, distances: &mut Vec<f64>, ids: &mut Vec<u32>) {
         self.found.sort_unstable_by(by_distance);
         distances.extend(self.found.iter().map(|(d2, _)| d2.sqrt()));

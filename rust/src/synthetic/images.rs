@@ -83,7 +83,7 @@ fn pictures(draw: &Draw, angles: &[[f64; 2]], resolution: usize) -> Result<Array
 /// A pixel that shows the ball.
 struct Pixel {
     place: usize,
-    /// The point of the unit sphere seen there, as the viewer sees it: right, up, toward the viewer.
+    /// The visible point of the unit sphere, in axes of the viewer: right, up, toward the viewer.
     at: [f64; 3],
     /// Brightness of the light at that point.
     light: f64,

@@ -118,7 +118,7 @@ class _Task:
         return solution.embedding.reshape(len(self.problem), -1), loops, trace
 
     def score(self, candidate: Candidate) -> float:
-        """Return R_N plus what is added for overlap; both are noted in the trace."""
+        """Return R_N plus the penalty for overlap; both are noted in the trace."""
         if self.settings.alignment != "auto":
             return 0.0
         embedding, _, trace = candidate

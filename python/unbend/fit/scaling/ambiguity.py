@@ -276,7 +276,7 @@ def _following(vectors: Array, trivial: Array, sample: Numbers, limit: float) ->
 
 
 def _equilibrium(rigidity: csc_array, factor: object) -> Array:
-    """Return a random combination of tensions of the pairs that pull no point anywhere."""
+    """Return a random combination of tensions of the pairs whose forces cancel at every point."""
     tension = np.random.default_rng(1).normal(size=rigidity.shape[0])
     for _ in range(4):
         tension = tension - rigidity @ factor.solve(rigidity.T @ tension)  # type: ignore[attr-defined]

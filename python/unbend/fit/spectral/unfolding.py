@@ -116,7 +116,7 @@ def load_solver() -> ModuleType:
 def _unfolded(
     problem: Problem, landmarks: Pairs, solver: ModuleType, progress: Progress
 ) -> tuple[Array, dict[str, Any]]:
-    """Return a factor of K, with a row for each point, and what was solved."""
+    """Return a factor of K, with a row for each point, and the record of the programs."""
     x = np.asarray(problem.points, dtype=np.float64)
     pairs = _pairs_within_neighborhoods(problem)
     squares = ((x[pairs[:, 0]] - x[pairs[:, 1]]) ** 2).sum(axis=1)

@@ -108,7 +108,7 @@ class FitVerdict:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        """Return the sentence, and what it is based on, for a notebook."""
+        """Return the sentence and its numbers for a notebook."""
         rows = [(one.name, f"{one.value:.3g}", f"limit {one.limit:.3g}") for one in self.reasons]
         edges = "all edges" if self.kept_share == 1 else f"{self.kept_share:.2%} of the edges"
         rows += [("R_N", f"{self.r_n_kept:.3g}", f"on {edges}")]

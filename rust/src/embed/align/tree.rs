@@ -89,7 +89,7 @@ impl Edges {
         Edges::once(connection, &compared, monitor)
     }
 
-    /// Takes what was `compared` on every edge, weight and agreement, in one direction; best agreement first.
+    /// Takes the `compared` numbers of every edge, weight and agreement, in one direction; best agreement first.
     fn once(connection: &Connection, compared: &[f32], monitor: &dyn Monitor) -> Result<Edges> {
         let graph = connection.graph();
         let (mut ends, mut agreement, mut order) = (vec![], vec![], vec![]);

@@ -131,5 +131,5 @@ pub(super) fn entries<'a>(graph: &'a Neighborhoods) -> impl Iterator<Item = (usi
 }
 
 pub(in crate::embed) fn check_entries(graph: &Neighborhoods, torn: &[bool]) -> Result<()> {
-    check_len("what is torn", torn.len(), "the neighbors of all points", graph.indices().len())
+    check_len("the torn flags", torn.len(), "the neighbors of all points", graph.indices().len())
 }

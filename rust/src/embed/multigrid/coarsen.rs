@@ -12,7 +12,7 @@ use crate::neighbors::Neighborhoods;
 /// An edge is strong for a point if it weighs at least this share of the point's strongest.
 const STRONG: f32 = 0.25;
 
-const SMOOTHING: f64 = 0.9; // Share by which a point sees its neighbors' aggregates instead of its own.
+const SMOOTHING: f64 = 0.9; // Share of a point that is smoothed over the aggregates of its neighbors.
 
 /// Aggregates that one point belongs to at most: points listed by thousands would make coarse matrices full.
 const SHARES: usize = 8;
@@ -41,7 +41,7 @@ pub fn laplacian(
 }
 
 /// The aggregate of every point with edges, and their number. First come points whose dependents are all free, then
-/// free points join what they depend on most, or form an aggregate with it. None has a single point.
+/// free points join the aggregate or point that they depend on most. None has a single point.
 pub fn aggregates(edges: &Rows, strongest: &[f32], monitor: &dyn Monitor) -> Result<(Vec<u32>, usize)> {
     let n = strongest.len();
     let depends = |j: usize, w: f32| w > 0.0 && w >= STRONG * strongest[j];

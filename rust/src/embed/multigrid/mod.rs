@@ -65,7 +65,7 @@ impl Multigrid {
         Self::with_reversed(graph, &graph.reversed(), weights, monitor)
     }
 
-    /// The same, for a graph whose reversed lists are at hand.
+    /// The same, for a graph whose reversed lists are given.
     pub(super) fn with_reversed(
         graph: &Neighborhoods,
         reversed: &Neighborhoods,
@@ -108,7 +108,7 @@ impl Multigrid {
         }
     }
 
-    /// The same between two centerings: what the cycle adds that is constant on components is only rounding.
+    /// The same between two centerings: the cycle adds constants on components only by rounding.
     pub fn cycle_centered(
         &self,
         centering: &Centering,

@@ -180,7 +180,7 @@ fn measure_reading<const Q: usize>(
     let size = task.neighborhoods.largest() + usize::from(task.params.include_self);
     collect(flat, monitor, |start, rows| {
         let (mut group, mut workspace) = (Group::<Q>::new(), Workspace::default());
-        // All lists of the chunk at once: the waits for memory overlap.
+        // All lists of the chunk at once, so that waits for memory overlap.
         let mut lists = Vec::with_capacity(rows.len() * size);
         for place in start..start + rows.len() {
             lists.extend(task.members(place).map(|i| i as u32));

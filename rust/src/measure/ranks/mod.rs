@@ -152,7 +152,7 @@ impl RankTables {
         if k == 0 {
             return Err(Error::NoNeighbors);
         }
-        check_range("k", k as f64, k <= self.k, "more neighbors than were looked at")?;
+        check_range("k", k as f64, k <= self.k, "more neighbors than were measured")?;
         let (offset, slope) = measure.affine(self.n, k);
         self.map_sums(monitor, |sums| offset + slope * sums.of(measure.base(), k))
     }

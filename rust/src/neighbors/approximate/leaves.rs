@@ -28,7 +28,7 @@ const MOST: usize = 1 << 15;
 /// Rows are prefetched this many points ahead.
 const AHEAD: usize = 12;
 
-/// Below this, one thread goes on alone.
+/// Below this number of points, one thread splits alone.
 const ALONE: usize = 1 << 14;
 
 /// Several trees. Points are numbered by their place in the first: near ones are then near in memory, too.

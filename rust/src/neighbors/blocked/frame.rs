@@ -1,4 +1,4 @@
-//! Points as the products see them: centered, scaled, in blocks, in either precision.
+//! Points in the form that products need: centered, scaled, in blocks, in either precision.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, LinalgScalar};

@@ -1,6 +1,6 @@
 //! The smallest eigenvalues, with eigenvectors, of a positive semidefinite sparse matrix M with a known null space.
 //!
-//! They come from the space of a few inverses, (M + shift)^-1 on what is orthogonal to the null space. The shift is a
+//! They come from the space of a few inverses, (M + shift)^-1 on the complement of the null space. The shift is a
 //! tiny share of |M|, because M may have more null vectors than are known: the alignment matrix of exactly flat data
 //! has d. Rayleigh-Ritz with M itself then separates the eigenvectors and gives their residuals. Where the factor would
 //! not fit, for data of many dimensions, the space is that of a polynomial of M, which is large for small eigenvalues

@@ -143,7 +143,7 @@ impl Workspace {
         }
     }
 
-    /// The part of 1 outside the span of the differences; where there is none, G^+ 1.
+    /// The part of 1 outside the span of the differences; if it is empty, G^+ 1.
     fn least_norm(&mut self, n_components: Option<usize>, w: &mut [f64]) {
         fit_all(&self.local, &mut self.tangent);
         let (padded, k) = (self.local.padded, self.local.size);
