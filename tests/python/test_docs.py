@@ -246,3 +246,49 @@ def test_sources_are_plain():
     assert mannered == []
     assert opened == []
     assert len(prose) > 5_000
+
+
+# Glossary -------------------------------------------------------------------------------------------------
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+GUIDES = (
+    *("start", "tour", "choosing", "embedding", "unclean", "other-embeddings", "distances", "normalization"),
+    *("selecting", "plots", "aligning", "uncertainty", "judging", "report", "interfaces", "meshes", "scale"),
+    *("questions", "measures", "other-measures"),
+)
+EVERYDAY = {"cell", "component", "cut", "frame", "loop", "net", "outlier", "patch"}  # not always the term
+FORMS = {"bound": r"(?:lower\s+)?bounds?", "tear": r"(?:tears?|torn)", "faithful": "faithful"}
+NO_PROSE = re.compile(
+    r"^```.*?^```|^:::.*?^:::|^#+ .*?$|^\|.*?$|^ {4}.*?$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]*>",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def terms():
+    return re.findall(r"^## (.+)$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def uses(term, text):
+    """Return where a text uses a term."""
+    words = FORMS.get(term, r"\s+".join(term.split()) + "s?")
+    flags = re.IGNORECASE if term.islower() else 0
+    return [match.start() for match in re.finditer(rf"(?<![\w/-]){words}(?![\w-])", text, flags)]
+
+
+def test_the_glossary_is_in_order():
+    assert terms() == sorted(terms(), key=str.lower)
+    assert len(terms()) > 30
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_terms_are_linked_where_a_guide_first_uses_them(guide):
+    text = (ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8")
+    plain = NO_PROSE.sub(lambda match: re.sub(r"[^\n]", "\0", match.group()), text)
+    for term in terms():
+        slug = re.sub(r"[^\w\- ]", "", term.lower()).replace(" ", "-")
+        links = [match.start() for match in re.finditer(rf"\]\(glossary\.md#{slug}\)", text)]
+        assert len(links) <= 1, term
+        first = min(uses(term, plain), default=len(text))
+        if term not in EVERYDAY:
+            assert links or first == len(text), f"{term} is not linked"
+        assert not links or links[0] < first, f"{term} is linked after its first use"
