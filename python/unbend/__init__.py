@@ -1,4 +1,13 @@
-"""Flatten manifolds without stretching them, and measure how faithful any embedding is."""
+"""Flatten manifolds without stretching them, and measure how faithful any embedding is.
+
+Examples
+--------
+>>> import unbend as ub
+>>> X, _ = ub.datasets.swiss_roll(1000, random_state=0)
+>>> psa = ub.ProcrustesAlignment().fit(X)
+>>> psa.embedding_.shape, psa.verdict_.trusted
+((1000, 2), True)
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

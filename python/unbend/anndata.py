@@ -1,4 +1,14 @@
-"""Embeddings and measures of the observations of an AnnData."""
+"""Embeddings and measures of the observations of an AnnData.
+
+Examples
+--------
+>>> import anndata, unbend as ub
+>>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
+>>> cells = anndata.AnnData(obsm={"X_pca": X})
+>>> model = ub.anndata.embed(cells)
+>>> cells.obsm["X_psa"].shape
+(500, 2)
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,16 @@
 cell and the place of its rows, and receives a few numbers. Rows go from their files to a folder that all workers
 share, and from there to the workers. Results stay in the folder, so that a lost worker costs only the cells that
 it was working on, and a run that was killed can continue.
+
+Examples
+--------
+>>> import tempfile, dask.array, unbend.dask
+>>> from distributed import Client
+>>> X = dask.array.from_array(unbend.datasets.swiss_roll(2000, random_state=0)[0])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     with Client(processes=False, n_workers=1, dashboard_address=":0"):
+...         unbend.dask.embed(X, folder, points_per_cell=1000).shape
+(2000, 2)
 """
 
 from __future__ import annotations

@@ -6,6 +6,13 @@ are the natural parameters, and the docstring says so.
 
 The same ``random_state`` gives the same bits for any number of threads, and a longer sample begins with the
 shorter one. Noise is added to ``X`` only, and does not change the points that it is added to.
+
+Examples
+--------
+>>> from unbend import datasets
+>>> X, coordinates = datasets.s_curve(500, random_state=0)
+>>> X.shape, coordinates.shape
+((500, 3), (500, 2))
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ GUIDES = (
     *("selecting", "plots", "aligning", "uncertainty", "judging", "report", "interfaces", "meshes", "scale"),
     *("questions", "measures", "other-measures"),
 )
-EVERYDAY = {"cell", "component", "cut", "frame", "loop", "net", "outlier", "patch"}  # not always the term
+EVERYDAY = {"cell", "component", "cut", "frame", "loop", "outlier", "patch"}  # not always the term
 FORMS = {"bound": r"(?:lower\s+)?bounds?", "tear": r"(?:tears?|torn)", "faithful": "faithful"}
 NO_PROSE = re.compile(
     r"^```.*?^```|^:::.*?^:::|^#+ .*?$|^\|.*?$|^ {4}.*?$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]*>",
