@@ -44,15 +44,14 @@ def head(action: argparse.Action) -> str:
     names = ", ".join(action.option_strings)
     if action.nargs == 0:
         return f"`{names}`"
-    value = action.metavar or "{" + ",".join(map(str, action.choices or [action.dest.upper()])) + "}"
+    value = action.metavar or ("CHOICE" if action.choices else action.dest.upper())
     return f"`{names} {value}`"
 
 
 def text(action: argparse.Action, command: argparse.ArgumentParser) -> str:
-    """Return the help of an argument, with its values if the head does not name them."""
+    """Return the help of an argument, with its choices."""
     words = (action.help or "") % {"prog": command.prog, "default": action.default}
-    listed = bool(action.choices) and action.metavar
-    return words + (f": {', '.join(map(str, action.choices))}" if listed else "")
+    return words + (f": {', '.join(map(str, action.choices))}" if action.choices else "")
 
 
 def described(description: str) -> str:

@@ -46,6 +46,7 @@ def test_help_texts_become_markdown(commands, page):
     assert commands.escaped("as X.npy, with --id or a|b*") == r"as `X.npy`, with `--id` or a\|b\*"
     assert "half-width of 95 % intervals" in section(page, "measure")
     assert "algorithm, see below (psa): psa, gp, " in section(page, "embed")
+    assert "| `--cut CHOICE` |" in section(page, "embed")
     assert "```sh\nunbend embed roll.npy -o flat.npy\n" in section(page, "embed")
 
 
