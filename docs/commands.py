@@ -13,7 +13,9 @@ PLACE = "<!-- the commands -->"
 
 def insert(app, page, source):
     """Put the reference in its place on a page; a listener of Sphinx's `source-read`."""
-    source[0] = source[0].replace(PLACE, reference())
+    if PLACE in source[0]:
+        app.env.note_reread()  # the parsers may change while the page does not
+        source[0] = source[0].replace(PLACE, reference())
 
 
 def reference() -> str:

@@ -221,13 +221,13 @@ def embed(
     >>> import tempfile
     >>> import dask.array, unbend as ub, unbend.dask
     >>> from distributed import Client
-    >>> X, _ = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
     >>> X = dask.array.from_array(X, chunks=1000)
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0"):
-    ...     Y = unbend.dask.embed(X, folder.name, points_per_cell=2000)
+    ...     Y = unbend.dask.embed(X, folder.name, points_per_cell=1000)
     ...     Y.shape, bool(abs(Y.mean().compute()) < 1e-9)
-    ((4000, 2), True)
+    ((2000, 2), True)
     >>> folder.cleanup()
     """
     settings = {
@@ -294,10 +294,10 @@ def faithfulness(
     >>> import tempfile
     >>> import dask.array, unbend as ub, unbend.dask
     >>> from distributed import Client
-    >>> X, coordinates = (dask.array.from_array(a) for a in ub.datasets.swiss_roll(4000, random_state=0))
+    >>> X, coordinates = (dask.array.from_array(a) for a in ub.datasets.swiss_roll(2000, random_state=0))
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0"):
-    ...     m = unbend.dask.faithfulness(X, coordinates, folder.name, points_per_cell=2000)
+    ...     m = unbend.dask.faithfulness(X, coordinates, folder.name, points_per_cell=1000)
     >>> m.r_n < 1.02 * m.lower_bound
     True
     >>> folder.cleanup()

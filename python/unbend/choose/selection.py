@@ -96,14 +96,12 @@ class Selection:
     Examples
     --------
     >>> import unbend as ub
-    >>> X, _ = ub.datasets.swiss_roll(1500, random_state=0)
-    >>> found = ub.select(X, [8, 12, 80], random_state=0)
-    >>> found.n_components, found.grids[80].short_circuited, found.n_neighbors < 80
-    (2, True, True)
-    >>> found.is_guess, found.model.verdict_.trusted
-    (False, True)
-    >>> found.model.embedding_.shape
-    (1500, 2)
+    >>> X, _ = ub.datasets.swiss_roll(800, random_state=0)
+    >>> found = ub.select(X, [8, 60], 2, methods=["psa"], random_state=0)
+    >>> found.n_neighbors, found.grids[60].short_circuited
+    (8, True)
+    >>> found.model.verdict_.trusted, found.model.embedding_.shape
+    (True, (800, 2))
     """
 
     candidates: tuple[Candidate, ...] = field(repr=False)
@@ -349,8 +347,8 @@ def select(
     Examples
     --------
     >>> import unbend as ub
-    >>> X, _ = ub.datasets.swiss_roll(1500, random_state=0)
-    >>> found = ub.select(X, range(6, 13, 3), 2, random_state=0)
+    >>> X, _ = ub.datasets.swiss_roll(800, random_state=0)
+    >>> found = ub.select(X, [6, 8], 2, methods=["gp"], random_state=0)
     >>> found.best["score"].value < 0.02
     True
     """

@@ -107,7 +107,7 @@ class Uncertainty:
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(1000, noise=0.2, random_state=0)
+    >>> X, coordinates = ub.datasets.swiss_roll(500, noise=0.2, random_state=0)
     >>> found = ub.uncertainty(ub.ProcrustesAlignment(random_state=0).fit(X), random_state=0)
     >>> low, high = found.distance_interval(3, 8)
     >>> bool(low < ((coordinates[3] - coordinates[8]) ** 2).sum() ** 0.5 < high)

@@ -111,7 +111,7 @@ class Seam:
     Examples
     --------
     >>> import unbend as ub
-    >>> X, _ = ub.datasets.cylinder(2000, random_state=0)
+    >>> X, _ = ub.datasets.cylinder(800, random_state=0)
     >>> psa = ub.ProcrustesAlignment().fit(X)
     >>> len(psa.seams_), psa.seams_[0].reversed
     (1, False)

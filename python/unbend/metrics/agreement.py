@@ -114,7 +114,7 @@ def clean_of(points: _core.Points, graph: Neighborhoods, d: int, n_jobs: int | N
     return Neighborhoods.from_core(graph.core.without(dropped)) if dropped.any() else None
 
 
-@scoring(0.002, 0.04)
+@scoring(0.001, 0.068)
 def disagreement(
     X: Any,
     Y: Any,

@@ -82,7 +82,7 @@ class WithOverlap(Mapping[str, Value], Generic[Value]):
         return "{" + ", ".join([*entries, f"'overlap': {overlap}"]) + "}"
 
 
-@scoring(0.0, 0.49)
+@scoring(0.0, 0.455)
 def overlap(
     X: Any,
     Y: Any,

@@ -114,8 +114,8 @@ def embed(
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(8000, random_state=0)
-    >>> result = ub.partition.embed(X, points_per_cell=2000)
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> result = ub.partition.embed(X, points_per_cell=1000)
     >>> len(result.cell_sizes), result.faithfulness.r_n < 1.02 * result.faithfulness.lower_bound
     (4, True)
     """
@@ -217,8 +217,8 @@ def faithfulness(
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(8000, random_state=0)
-    >>> in_cells = ub.partition.faithfulness(X, coordinates, points_per_cell=2000)
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> in_cells = ub.partition.faithfulness(X, coordinates, points_per_cell=1000)
     >>> abs(in_cells.r_n / ub.faithfulness(X, coordinates).r_n - 1) < 1e-12
     True
     """

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from unbend.cli import COMMANDS
@@ -23,7 +24,10 @@ def commands():
 @pytest.fixture(scope="module")
 def page(commands):
     source = [(DOCS / "reference" / "commands.md").read_text(encoding="utf-8")]
-    commands.insert(None, "docs/reference/commands", source)
+    reread = []
+    app = SimpleNamespace(env=SimpleNamespace(note_reread=lambda: reread.append(True)))
+    commands.insert(app, "docs/reference/commands", source)
+    assert reread == [True]
     return source[0]
 
 
