@@ -204,7 +204,7 @@ def embed(
     max_memory : float, optional
         Bytes that a worker may use for a task; by default the available memory of this machine.
     errors : {"warn", "raise"}
-        What to do when a cell cannot be embedded, or points are not finite.
+        Policy for cells that cannot be embedded, and points that are not finite.
     n_jobs : int, default 1
         Number of threads of a task.
     verbose : int, default 0

@@ -63,7 +63,7 @@ class DimensionChoice:
     value : int
         The dimension.
     is_guess : bool
-        Whether other dimensions are nearly as likely.
+        True if other dimensions are nearly as likely.
     sentence : str
         The reason in words.
     """

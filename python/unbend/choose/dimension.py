@@ -60,7 +60,7 @@ class Dimension:
     scale : int
         Number of neighbors at which that gap is widest; all other points if the data are `flat`.
     flat : bool
-        Whether all data together lie in `value` dimensions, up to noise.
+        True if all data together lie in `value` dimensions, up to noise.
     two_nn : float
         Estimate of Facco et al. (2017) from the two nearest neighbors of every point. It takes noise for
         dimension as soon as noise is as large as the distance of neighbors. NaN, also for its interval, if no

@@ -71,7 +71,7 @@ class Verdict:
     algorithm : str
         "LLE", "LTSA", "HLLE", "LEM" or "DFM".
     outcome : {"holds", "would collapse", "too close to tell"}
-        Whether the d cheapest functions of the coordinates keep all d dimensions.
+        "holds" if the d cheapest functions of the coordinates keep all d dimensions.
     needed : int
         Number of the cheapest functions that keep all dimensions: d if the algorithm holds. Otherwise an
         embedding of this dimension shows what was lost.
@@ -86,7 +86,7 @@ class Verdict:
     e1, e2, sigma, tau : float
         Mean cost of the first and the second coordinate, not normalized, and their standard deviations.
     kappa, rho : float
-        Of eq. 10 and 11; kappa without the square roots, so that the columns of Z are uncorrelated.
+        Terms of eq. 10 and 11; kappa is without the square roots, so that the columns of Z are uncorrelated.
     split, r_max : float
         Share of neighborhoods with points on both sides of the kink, ``|N_0| / N``, and their largest diameter.
     c_a : float
@@ -98,7 +98,7 @@ class Verdict:
         Left and right side of eq. 12, for LEM and DFM of the sharper one after it, and of Corollary 5.2. If
         the left is smaller, Phi(Y) > Phi(Z).
     corollary_applies : bool
-        Whether e1, kappa, rho and the number of dimensions are as it assumes.
+        True if e1, kappa, rho and the number of dimensions satisfy its assumptions.
 
     Examples
     --------

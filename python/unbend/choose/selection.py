@@ -73,7 +73,7 @@ class Selection:
     n_components : int
         The chosen dimension.
     is_guess : bool
-        Whether the data show no clear dimension, so that `n_components` is a guess.
+        True if the data show no clear dimension, so that `n_components` is a guess.
     reason : str
         Reason for `n_components`, in words.
     n_points, dim : int
@@ -85,7 +85,7 @@ class Selection:
     n_centers, seed : int
         Number of points at which R_N, R_C and M_L are measured, and the seed of random samples.
     ending : {"finished", "out of time", "interrupted"}
-        How the sweep ended. If it did not finish, ``select(..., resume=selection)`` continues it.
+        End of the sweep. If it did not finish, ``select(..., resume=selection)`` continues it.
     timings : dict of float
         Seconds of the "neighbors", the "dimension", the "graphs" and their defects, the "embeddings", their
         "measures", and of the fit of "all points"; of the last call, if a sweep was resumed.

@@ -93,7 +93,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array-like of shape (m, q)
             Points.
         return_error : bool, default False
-            Whether to return the error of each point as well: the root mean square distance of its neighbors
+            If True, return the error of each point as well: the root mean square distance of its neighbors
             from where the motion takes them, or as the class says. 0 is perfect.
 
         Returns
@@ -112,7 +112,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array-like of shape (m, d)
             Points of the embedding.
         return_error : bool, default False
-            Whether to return the error of each point as well.
+            If True, return the error of each point as well.
 
         Returns
         -------

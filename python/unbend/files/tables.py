@@ -144,7 +144,7 @@ def write_points(
     points : ndarray of shape (n, d)
         The points.
     force : bool, default False
-        Whether to replace an existing file.
+        If True, replace an existing file.
     name : str, default "X_unbend"
         Name of the array in an ``.h5ad``, if the path does not name it.
     source : str or path-like, optional

@@ -96,7 +96,7 @@ class Refinement:
     history : list of float
         The objective before the first step and after each; it never rises.
     status : {"converged", "guarded", "max_iter", "max_time", "stopped"}
-        Why it ended: the last step gained too little, or would have done harm, steps or time ran out, or the
+        Reason for the end: the last step gained too little, or would have done harm, steps or time ran out, or the
         callback stopped it.
     n_iter : int
         Number of steps.

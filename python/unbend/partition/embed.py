@@ -92,7 +92,7 @@ def embed(
         parameters, `max_memory` included if it decides about `points_per_cell`. Removed in the end. By default
         a temporary folder, next to `out` if given.
     force : bool, default False
-        Whether to replace `out`.
+        If True, replace `out`.
     errors : {"warn", "raise"}
         Policy for cells that cannot be embedded, and points that are not finite.
     callback : callable, optional

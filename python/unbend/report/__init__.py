@@ -130,7 +130,7 @@ def report(
     random_state : int, Generator or RandomState, optional
         Seed of all random samples. It is written on the page.
     force : bool, default True
-        Whether to replace an existing file.
+        If True, replace an existing file.
 
     Returns
     -------

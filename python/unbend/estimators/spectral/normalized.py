@@ -67,7 +67,7 @@ class NormalizedEstimator(GraphEstimator):
 class LocallyLinearEmbedding(NormalizedEstimator):
     """Locally linear embedding (Roweis & Saul 2000): each point stays the same mixture of its neighbors.
 
-    Where there are more neighbors than dimensions, many mixtures give the point, and the result depends on
+    With more neighbors than dimensions, many mixtures give the point, and the result depends on
     the one that is taken. Fragile: modified LLE and LTSA are LLE with more than one mixture per point.
 
     Examples

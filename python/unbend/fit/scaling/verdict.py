@@ -44,7 +44,7 @@ class ScalingVerdict:
     trusted : bool
         True if nothing speaks against the embedding as a whole.
     reasons : list of Reason
-        What speaks against it; empty if it is trusted. The names are "residuals", "points" (too many are
+        Reasons not to trust it; empty if it is trusted. The names are "residuals", "points" (too many are
         loose), "motions", "reflections", "starts" (another embedding fits as well), "overlap" and
         "components".
     sentence : str

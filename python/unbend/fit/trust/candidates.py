@@ -73,7 +73,7 @@ class TriedEmbedding:
     Attributes
     ----------
     name : str
-        How it was made.
+        Name of its graph and processing.
     disagreement, overlap : float
         Squared error of distances within balls, as a share of squared geodesic distances; and share of the
         nearest embedded points that are far apart on the graph.

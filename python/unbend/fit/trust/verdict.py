@@ -75,7 +75,7 @@ class FitVerdict:
     trusted : bool
         True if nothing speaks against the embedding as a whole.
     reasons : list of Reason
-        What speaks against it; empty if it is trusted.
+        Reasons not to trust it; empty if it is trusted.
     sentence : str
         The verdict in one sentence.
     r_n_kept, kept_share : float
