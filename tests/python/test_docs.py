@@ -201,8 +201,8 @@ def python_prose(path):
             yield token.start[0], token.string.lstrip("# "), True
 
 
-def rust_prose(path):
-    """Yield line, text, and True, of every comment; the lines of one comment come together."""
+def slashed_prose(path):
+    """Yield what `python_prose` does, for Rust and JavaScript; the lines of one comment come together."""
     first, lines = 0, []
     for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), ""], 1):
         comment = re.fullmatch(r'[^"]*?//[/!]? ?(.*)', line)
@@ -221,7 +221,8 @@ def rust_prose(path):
 
 
 SOURCES = [(path, python_prose) for path in sorted((ROOT / "python" / "unbend").rglob("*.py"))]
-SOURCES += [(path, rust_prose) for path in sorted((ROOT / "rust").rglob("*.rs"))]
+SOURCES += [(path, slashed_prose) for path in sorted((ROOT / "rust").rglob("*.rs"))]
+SOURCES += [(path, slashed_prose) for path in sorted((ROOT / "python" / "unbend").rglob("*.js"))]
 
 
 def test_words_are_found():
