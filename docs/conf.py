@@ -1,6 +1,12 @@
 """How the documents become web pages: `make docs`. The sources are all Markdown files of the project."""
 
+import sys
+from pathlib import Path
+
 import unbend
+
+sys.path.insert(0, str(Path(__file__).parent))
+import commands
 
 project = "unbend"
 author = "the authors of unbend"
@@ -30,8 +36,9 @@ numpydoc_show_class_members = False
 
 
 def setup(app):
-    """Leave out what scikit-learn adds to every estimator."""
+    """Leave out methods of scikit-learn, and add the reference of the command line."""
     app.connect("autodoc-skip-member", _is_of_others)
+    app.connect("source-read", commands.insert)
 
 
 def _is_of_others(app, what, name, member, skip, options):

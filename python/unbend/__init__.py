@@ -1,4 +1,13 @@
-"""Flatten manifolds without stretching them, and measure how faithful any embedding is."""
+"""Flatten manifolds without stretching them, and measure how faithful any embedding is.
+
+Examples
+--------
+>>> import unbend as ub
+>>> X, _ = ub.datasets.swiss_roll(1000, random_state=0)
+>>> psa = ub.ProcrustesAlignment().fit(X)
+>>> psa.embedding_.shape, psa.verdict_.trusted
+((1000, 2), True)
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -187,7 +196,7 @@ _MODULES_LATER = ("dask", "partition")
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is imported when it is first used."""
+    """Import a name when it is first used."""
     if name == "__version__":  # the library that looks it up takes as long to import as half of this package
         from importlib.metadata import version
 

@@ -1,4 +1,14 @@
-"""Embeddings and measures of the observations of an AnnData."""
+"""Embeddings and measures of the observations of an AnnData.
+
+Examples
+--------
+>>> import anndata, unbend as ub
+>>> X, _ = ub.datasets.swiss_roll(500, random_state=0)
+>>> cells = anndata.AnnData(obsm={"X_pca": X})
+>>> model = ub.anndata.embed(cells)
+>>> cells.obsm["X_psa"].shape
+(500, 2)
+"""
 
 from __future__ import annotations
 
@@ -46,11 +56,11 @@ def embed(
     Examples
     --------
     >>> import anndata, unbend as ub
-    >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> X, _ = ub.datasets.swiss_roll(1000, random_state=0)
     >>> cells = anndata.AnnData(obsm={"X_pca": X})
     >>> model = ub.anndata.embed(cells, use_rep="X_pca", key_added="X_psa")
     >>> cells.obsm["X_psa"].shape, bool(cells.uns["X_psa"]["r_n"] < 0.1)
-    ((2000, 2), True)
+    ((1000, 2), True)
     """
     from . import __version__
 
@@ -108,11 +118,11 @@ def quality(
     Examples
     --------
     >>> import anndata, unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+    >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
     >>> cells = anndata.AnnData(obsm={"X_pca": X, "X_flat": coordinates})
     >>> found = ub.anndata.quality(cells, basis="X_flat", key_added="r_c")
     >>> found.kind, len(cells.obs["r_c"])
-    ('faithful', 2000)
+    ('faithful', 1000)
     """
     x, y = _data(adata, use_rep), _data(adata, basis)
     if neighbors_key is not None:

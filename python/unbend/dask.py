@@ -4,6 +4,16 @@
 cell and the place of its rows, and receives a few numbers. Rows go from their files to a folder that all workers
 share, and from there to the workers. Results stay in the folder, so that a lost worker costs only the cells that
 it was working on, and a run that was killed can continue.
+
+Examples
+--------
+>>> import tempfile, dask.array, unbend.dask
+>>> from distributed import Client
+>>> X = dask.array.from_array(unbend.datasets.swiss_roll(2000, random_state=0)[0])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     with Client(processes=False, n_workers=1, dashboard_address=":0"):
+...         unbend.dask.embed(X, folder, points_per_cell=1000).shape
+(2000, 2)
 """
 
 from __future__ import annotations
@@ -194,7 +204,7 @@ def embed(
     max_memory : float, optional
         Bytes that a worker may use for a task; by default the available memory of this machine.
     errors : {"warn", "raise"}
-        What to do when a cell cannot be embedded, or points are not finite.
+        Policy for cells that cannot be embedded, and points that are not finite.
     n_jobs : int, default 1
         Number of threads of a task.
     verbose : int, default 0
@@ -211,13 +221,13 @@ def embed(
     >>> import tempfile
     >>> import dask.array, unbend as ub, unbend.dask
     >>> from distributed import Client
-    >>> X, _ = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
     >>> X = dask.array.from_array(X, chunks=1000)
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0"):
-    ...     Y = unbend.dask.embed(X, folder.name, points_per_cell=2000)
+    ...     Y = unbend.dask.embed(X, folder.name, points_per_cell=1000)
     ...     Y.shape, bool(abs(Y.mean().compute()) < 1e-9)
-    ((4000, 2), True)
+    ((2000, 2), True)
     >>> folder.cleanup()
     """
     settings = {
@@ -284,10 +294,10 @@ def faithfulness(
     >>> import tempfile
     >>> import dask.array, unbend as ub, unbend.dask
     >>> from distributed import Client
-    >>> X, coordinates = (dask.array.from_array(a) for a in ub.datasets.swiss_roll(4000, random_state=0))
+    >>> X, coordinates = (dask.array.from_array(a) for a in ub.datasets.swiss_roll(2000, random_state=0))
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0"):
-    ...     m = unbend.dask.faithfulness(X, coordinates, folder.name, points_per_cell=2000)
+    ...     m = unbend.dask.faithfulness(X, coordinates, folder.name, points_per_cell=1000)
     >>> m.r_n < 1.02 * m.lower_bound
     True
     >>> folder.cleanup()

@@ -6,6 +6,13 @@ are the natural parameters, and the docstring says so.
 
 The same ``random_state`` gives the same bits for any number of threads, and a longer sample begins with the
 shorter one. Noise is added to ``X`` only, and does not change the points that it is added to.
+
+Examples
+--------
+>>> from unbend import datasets
+>>> X, coordinates = datasets.s_curve(500, random_state=0)
+>>> X.shape, coordinates.shape
+((500, 3), (500, 2))
 """
 
 from __future__ import annotations
@@ -294,7 +301,7 @@ def rotating_ball(
     tilt: tuple[float, float] = (-30.0, 60.0),
     random_state: RandomState = None,
 ) -> Sample:
-    """Render gray pictures of a textured ball that turns two ways. Not isometric: coordinates are angles.
+    """Render gray pictures of a textured ball that rotates. Not isometric: coordinates are angles.
 
     Pictures are even in both angles. Near angles give near pictures, and no two angles within the default
     ranges give the same. The defaults are those of the globe of Goldberg et al. (2008, Fig. 6C and 9).
@@ -328,7 +335,7 @@ def rotating_ball(
 
 
 def _count(name: str, value: int) -> int:
-    """Refuse what is no whole number, and, as the core does, what does not fit into 64 bits without a sign."""
+    """Refuse a value that is no whole number, or does not fit into 64 bits without a sign, as the core does."""
     try:
         count = operator.index(value)
     except TypeError:

@@ -1,8 +1,11 @@
-"""Every Python block of the README and of the documents runs, page by page; links lead somewhere."""
+"""Documents: their blocks run, their links lead somewhere, and they are in plain English, as the sources are."""
 
+import ast
+import io
 import re
 import shlex
 import sys
+import tokenize
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +25,6 @@ PAGES = [
 SLOW = ROOT / "docs" / "decisions.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-CODE = re.compile(r"^```.*?^```|`[^`]*`", re.DOTALL | re.MULTILINE)
-MANNERED = re.compile(
-    r"\b(so many|beside|anew|told|said of|for to|shall|nobody|whoever|as by|there is to say|be it|strangers?|"
-    r"neighbour\w*|normalis\w*|regularis\w*|minimis\w*|colour\w*|centred|centre)\b",
-    re.IGNORECASE,
-)
 
 
 def blocks(page):
@@ -98,12 +95,6 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=called)
-def test_prose_is_plain(page):
-    prose = CODE.sub("", page.read_text(encoding="utf-8"))
-    assert [match.group() for match in MANNERED.finditer(prose)] == []
-
-
 @pytest.mark.parametrize("page", PAGES, ids=called)
 def test_links_lead_somewhere(page):
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
@@ -163,3 +154,143 @@ def test_every_promise_has_a_test():
     promises = [line for line in page.splitlines() if line.startswith("| ") and line != "| promise | test |"]
     assert len(promises) > 30
     assert [line for line in promises if "::test_" not in line] == []
+
+
+# Language -------------------------------------------------------------------------------------------------
+
+CODE = re.compile(
+    r'^```.*?^```|^ {4}(?:python|cargo) .*?$|``[^`]*``|`[^`]*`|"[\w-]+"', re.DOTALL | re.MULTILINE
+)
+EXAMPLE = re.compile(r"^\s*(?:>>>|\.\.\.).*$", re.MULTILINE)
+MANNERED = re.compile(
+    r"\b(so many|beside|anew|told|said of|for to|shall|nobody|whoever|as by|there is to say|be it|strangers?|"
+    r"neighbour\w*|\w+(?:al|el|il|im|ar|er|or|etr|gan|gn)is(?:e|es|ed|ing|ations?)|analys(?:e|ed|ing)|colour\w*|"
+    r"centred|centre|behaviour\w*|favour\w*|grey|(?:kilo|milli|centi)?metres?|labell\w*|modell(?:ed|ing)|judgement|"
+    r"towards|afterwards|whilst|learnt)\b",
+    re.IGNORECASE,
+)
+OPENING = re.compile(r"(What|Where|Of|Whether|How|Who|Whom|Whose|Which|Why|Nobody|Nothing|None of|Is told)\b")
+ENTRY = re.compile(r"^ *[\w*, ]+(?: : .*)?\n +(?=[A-Z])", re.MULTILINE)  # of "Parameters" and "Attributes"
+
+
+def found(text):
+    """Return the mannered phrases and British spellings of a text, without its code."""
+    plain = CODE.sub("", EXAMPLE.sub("", text))
+    return [match.group() for match in MANNERED.finditer(plain)]
+
+
+def constants(tree):
+    """Yield line and text of every string of several words in a module, and whether it documents something."""
+    documents = set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for statement in body if isinstance(body, list) else ():
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                documents.add(id(statement.value))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value, id(node) in documents
+
+
+def python_prose(path):
+    """Yield line, text, and whether it is a docstring or a comment, of all that a module says."""
+    source = path.read_text(encoding="utf-8")
+    yield from constants(ast.parse(source))
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("# "), True
+
+
+def slashed_prose(path):
+    """Yield what `python_prose` does, for Rust and JavaScript; the lines of one comment come together."""
+    first, lines = 0, []
+    for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), ""], 1):
+        comment = re.fullmatch(r'[^"]*?//[/!]? ?(.*)', line)
+        alone = comment is not None and line.lstrip().startswith("//")
+        if lines and not alone:
+            yield first, "\n".join(lines), True
+            lines = []
+        if alone:
+            first = first if lines else number
+            lines.append(comment.group(1))
+        elif comment is not None:
+            yield number, comment.group(1), True
+        else:
+            for text in re.findall(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', line):
+                yield number, text, False
+
+
+SOURCES = [(path, python_prose) for path in sorted((ROOT / "python" / "unbend").rglob("*.py"))]
+SOURCES += [(path, slashed_prose) for path in sorted((ROOT / "rust").rglob("*.rs"))]
+SOURCES += [(path, slashed_prose) for path in sorted((ROOT / "python" / "unbend").rglob("*.js"))]
+
+
+def test_words_are_found():
+    assert found("Beside the centre, minimised\n    >>> told") == ["Beside", "centre", "minimised"]
+    assert found('the key "anew" of `so many` precise, raised noise') == []
+    assert OPENING.match("Whether it is true.")
+    assert not OPENING.match("However, it is.")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=called)
+def test_prose_is_plain(page):
+    assert found(page.read_text(encoding="utf-8")) == []
+
+
+def test_sources_are_plain():
+    prose = [(path, *part) for path, read in SOURCES for part in read(path)]
+    mannered = [(called(path), line, words) for path, line, text, _ in prose if (words := found(text))]
+    opened = [
+        (called(path), line, text.splitlines()[0])
+        for path, line, text, documents in prose
+        if documents and any(OPENING.match(entry.strip()) for entry in [text, *ENTRY.split(text)[1:]])
+    ]
+    assert mannered == []
+    assert opened == []
+    assert len(prose) > 5_000
+
+
+# Glossary -------------------------------------------------------------------------------------------------
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+GUIDES = (
+    *("start", "tour", "choosing", "embedding", "unclean", "other-embeddings", "distances", "normalization"),
+    *("selecting", "plots", "aligning", "uncertainty", "judging", "report", "interfaces", "meshes", "scale"),
+    *("questions", "measures", "other-measures"),
+)
+EVERYDAY = {"cell", "component", "cut", "frame", "loop", "outlier", "patch"}  # not always the term
+FORMS = {"bound": r"(?:lower\s+)?bounds?", "tear": r"(?:tears?|torn)", "faithful": "faithful"}
+NO_PROSE = re.compile(
+    r"^```.*?^```|^:::.*?^:::|^#+ .*?$|^\|.*?$|^ {4}.*?$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]*>",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def terms():
+    return re.findall(r"^## (.+)$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def uses(term, text):
+    """Return where a text uses a term."""
+    words = FORMS.get(term, r"\s+".join(term.split()) + "s?")
+    flags = re.IGNORECASE if term.islower() else 0
+    return [match.start() for match in re.finditer(rf"(?<![\w/-]){words}(?![\w-])", text, flags)]
+
+
+def test_the_glossary_is_in_order():
+    assert terms() == sorted(terms(), key=str.lower)
+    assert len(terms()) > 30
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_terms_are_linked_where_a_guide_first_uses_them(guide):
+    text = (ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8")
+    plain = NO_PROSE.sub(lambda match: re.sub(r"[^\n]", "\0", match.group()), text)
+    for term in terms():
+        slug = re.sub(r"[^\w\- ]", "", term.lower()).replace(" ", "-")
+        links = [match.start() for match in re.finditer(rf"\]\(glossary\.md#{slug}\)", text)]
+        assert len(links) <= 1, term
+        first = min(uses(term, plain), default=len(text))
+        if term not in EVERYDAY:
+            assert links or first == len(text), f"{term} is not linked"
+        assert not links or links[0] < first, f"{term} is linked after its first use"

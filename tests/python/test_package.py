@@ -105,6 +105,14 @@ def test_public_names_have_examples(name):
     assert ">>> " in examples, "no Examples section"
 
 
+@pytest.mark.parametrize(
+    "name", ["", *sorted(n for n in ub.__all__ if inspect.ismodule(getattr(ub, n))), "dask"]
+)
+def test_public_modules_have_examples(name):
+    module = importlib.import_module(f"unbend.{name}".rstrip("."))
+    assert ">>> " in inspect.getdoc(module).partition("\nExamples\n--------\n")[2]
+
+
 @pytest.mark.parametrize("name", sorted(name for name, value in public().items() if inspect.isclass(value)))
 def test_public_methods_have_docstrings(name):
     for attribute, value in vars(public()[name]).items():

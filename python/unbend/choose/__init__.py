@@ -1,1 +1,1 @@
-"""What to choose before a fit: dimension, neighbors, method."""
+"""Choices before a fit: dimension, neighbors, method."""

@@ -21,8 +21,8 @@ WORTHWHILE_DROP = 3.0
 agrees at least as well with the data, usually twice as well if all that it adds is noise."""
 
 GOOD_RATIO, GOOD_MARGIN = 4.0, 0.005
-"""Of embeddings that agree with the data, those up to this many times the least score, and this much more, are
-good: a score is not exact enough to tell them apart, and the one most like all others is chosen."""
+"""An embedding is good if its score is at most this multiple of the least, plus this margin. Scores are not exact
+enough to distinguish good embeddings, so the one most like all others is chosen."""
 
 
 def shown_dimension(estimate: Dimension, allowed: Sequence[int]) -> int:
@@ -43,7 +43,7 @@ def shown_dimension(estimate: Dimension, allowed: Sequence[int]) -> int:
 def next_dimension(
     d: int, scores: Mapping[int, tuple[float, float]], allowed: Sequence[int], estimate: Dimension, dim: int
 ) -> int | None:
-    """Return the dimension to look at after `d`, or None if `d` is enough.
+    """Return the dimension to try after `d`, or None if `d` is enough.
 
     `scores` holds the score and the least over graphs for each dimension. An embedding in as many dimensions as
     the data have columns shows the data themselves, and says nothing, unless the data fill their space.
@@ -63,7 +63,7 @@ class DimensionChoice:
     value : int
         The dimension.
     is_guess : bool
-        Whether other dimensions are nearly as likely.
+        True if other dimensions are nearly as likely.
     sentence : str
         The reason in words.
     """
@@ -80,7 +80,7 @@ class DimensionChoice:
         estimate: Dimension,
         asked: bool,
     ) -> DimensionChoice:
-        """Return the choice from the scores of one embedding in each dimension that was looked at."""
+        """Return the choice from the scores of one embedding in each dimension that was tried."""
         if asked and len(allowed) == 1:
             return cls(allowed[0], False, f"{allowed[0]} as asked for; {_estimated(estimate)}")
         if not scores:  # The first fit failed.

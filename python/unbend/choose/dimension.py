@@ -30,7 +30,7 @@ Flags = npt.NDArray[np.bool_]
 MIN_SCALE = 12  # Number of neighbors of the smallest scale.
 MAX_SCALE, MAX_SCALE_OF_WIDE = 1024, 256  # Largest scales; none is above an eighth of the points.
 WIDE = 16  # Data with more columns than this are wide.
-# Limits of the number of points to look at, and the products that their spectra may cost. Spectra of wide data
+# Limits of the number of points to examine, and the products that their spectra may cost. Spectra of wide data
 # differ more from point to point.
 MIN_CENTERS, MAX_CENTERS, MAX_CENTERS_OF_WIDE, MAX_PRODUCTS = 64, 256, 1024, 4e9
 MAX_VALUES = 32  # Larger dimensions are not detected.
@@ -60,7 +60,7 @@ class Dimension:
     scale : int
         Number of neighbors at which that gap is widest; all other points if the data are `flat`.
     flat : bool
-        Whether all data together lie in `value` dimensions, up to noise.
+        True if all data together lie in `value` dimensions, up to noise.
     two_nn : float
         Estimate of Facco et al. (2017) from the two nearest neighbors of every point. It takes noise for
         dimension as soon as noise is as large as the distance of neighbors. NaN, also for its interval, if no
@@ -105,7 +105,7 @@ class Dimension:
 
     @property
     def is_guess(self) -> bool:
-        """Whether variance falls by less than half after direction `value`, so that it may be another."""
+        """True if variance falls by less than half after direction `value`, so that it may be another."""
         return self.gap < CHANCE_GAP
 
     @property

@@ -1,4 +1,4 @@
-"""What methods are called in a few letters, and in Python."""
+"""Short names of methods, and their names in Python."""
 
 NORMALIZED = {
     "lle": "LocallyLinearEmbedding",

@@ -52,7 +52,7 @@ UNTRUE = (
     "collapsed",
     "unrelated",
     "distorted",
-)  # Kinds of embeddings that cannot be judged by.
+)  # Kinds of embeddings that a verdict cannot rely on.
 MIN_EXTENT = 1e-7  # Coordinates have no extent along an axis below this share of the longest one.
 ROUNDING_COST = 1e-20  # Coordinates of unit variance that cost less cost nothing.
 MIN_KEPT_SHARE = 0.5  # A dimension is kept if the output explains this share of its variance linearly.
@@ -71,7 +71,7 @@ class Verdict:
     algorithm : str
         "LLE", "LTSA", "HLLE", "LEM" or "DFM".
     outcome : {"holds", "would collapse", "too close to tell"}
-        Whether the d cheapest functions of the coordinates keep all d dimensions.
+        "holds" if the d cheapest functions of the coordinates keep all d dimensions.
     needed : int
         Number of the cheapest functions that keep all dimensions: d if the algorithm holds. Otherwise an
         embedding of this dimension shows what was lost.
@@ -86,7 +86,7 @@ class Verdict:
     e1, e2, sigma, tau : float
         Mean cost of the first and the second coordinate, not normalized, and their standard deviations.
     kappa, rho : float
-        Of eq. 10 and 11; kappa without the square roots, so that the columns of Z are uncorrelated.
+        Terms of eq. 10 and 11; kappa is without the square roots, so that the columns of Z are uncorrelated.
     split, r_max : float
         Share of neighborhoods with points on both sides of the kink, ``|N_0| / N``, and their largest diameter.
     c_a : float
@@ -98,7 +98,7 @@ class Verdict:
         Left and right side of eq. 12, for LEM and DFM of the sharper one after it, and of Corollary 5.2. If
         the left is smaller, Phi(Y) > Phi(Z).
     corollary_applies : bool
-        Whether e1, kappa, rho and the number of dimensions are as it assumes.
+        True if e1, kappa, rho and the number of dimensions satisfy its assumptions.
 
     Examples
     --------
@@ -145,12 +145,12 @@ class Verdict:
 
     @property
     def by_theorem(self) -> bool:
-        """Whether Theorem 5.1 proves that a curve is cheaper than the coordinates."""
+        """True if Theorem 5.1 proves that a curve is cheaper than the coordinates."""
         return self.theorem[0] < self.theorem[1]
 
     @property
     def by_corollary(self) -> bool:
-        """Whether Corollary 5.2 proves it."""
+        """True if Corollary 5.2 proves it."""
         return self.corollary_applies and self.corollary[0] < self.corollary[1]
 
 
@@ -185,7 +185,7 @@ class Price:
         return self.verdicts[algorithm]
 
     def __str__(self) -> str:
-        """Return a table, then what it says."""
+        """Return a table, then the verdicts in words."""
         some = next(iter(self.verdicts.values()))
         head = f"{len(self.y):,} points, sigma / tau = {_ratio(some.sigma, some.tau)}"
         lines = [head, "", f"  {'':<5}{'Phi(Y)':>10}{'Phi(Z)':>10}{'e1 / e2':>9}{'needed':>8}  outcome"]
@@ -370,7 +370,7 @@ class _Axes:
         centered = centered / unit
         variances, axes = np.linalg.eigh(centered.T @ (weights[:, None] * centered))
         variances = np.maximum(variances[::-1], 0.0)
-        # The variances are rounded to the largest; singular values are not, and tell what is rounding.
+        # Variances are rounded to the largest; singular values are not, so they show what is rounding.
         sizes = np.linalg.svd(np.sqrt(weights)[:, None] * centered, compute_uv=False)
         flat = d - int((sizes > MIN_EXTENT * max(sizes[0], 1e-300)).sum())
         if flat:
@@ -445,7 +445,7 @@ class _Case:
         return self.weights.phi(np.ascontiguousarray(columns.reshape(len(columns), -1)))
 
     def judged(self) -> tuple[Verdict, Array]:
-        """Return the verdict, and what the output should look like."""
+        """Return the verdict, and the expected output of the algorithm."""
         from scipy.sparse import csr_array
 
         indptr, indices, data = self.weights.matrix()

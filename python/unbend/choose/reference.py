@@ -19,7 +19,7 @@ __all__ = ["Reference", "combined"]
 
 SMOOTHINGS = (0, DEFAULT_NEIGHBORS, 2 * DEFAULT_NEIGHBORS)
 """The graphs are those of the points as they are, and moved to planes of this many neighbors. Under noise, the
-first has short circuits that cannot be told from the surface; where the surface bends, the last is wrong."""
+first has short circuits that look like the surface; where the surface bends, the last is wrong."""
 
 LEAST_SCORE = 1e-6
 """Smaller scores are rounding."""

@@ -1,4 +1,4 @@
-"""The course of a sweep: which embedding is made when, what ends it, and what is shown meanwhile."""
+"""The course of a sweep: the order of the embeddings, its end, and its progress."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ HOPELESS_SHARE = 0.02
 """With a larger share of short circuits among the neighbors, k is not tried. Below, fits mend graphs."""
 
 LINE_SECONDS = 10.0
-"""While an embedding is made, a line is printed about this often."""
+"""Seconds between two lines that are printed while an embedding is made."""
 
 
 class Watch:
-    """Shows lines, asks the callback, and knows the time that is left.
+    """Shows lines, calls the callback, and knows the time that is left.
 
     The time left is estimated from the slowest embeddings so far, because those with most neighbors come last.
     """
@@ -54,7 +54,7 @@ class Watch:
 
     @property
     def is_late(self) -> bool:
-        """Whether the time is over."""
+        """True if the time is over."""
         return time.perf_counter() > self.deadline
 
     def ask(self, label: str, done: int, total: int, seconds: Iterable[float]) -> bool:
@@ -79,7 +79,7 @@ class Run:
     estimate: Dimension
     dimensions: tuple[int, ...]
     asked: bool
-    """Whether the dimensions were asked for."""
+    """True if the caller named the dimensions."""
     watch: Watch
     exhaustive: bool
     made: list[Candidate] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Run:
         with self.watch.stage(label):
             model = self.sweep.prepared(self.models[name], k, d, ask)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # The verdict says what they say.
+                warnings.simplefilter("ignore")  # The verdict covers these warnings.
                 model.fit(x, neighborhoods=graph)
             if ask():
                 raise Stopped("the callback stopped the fit of all points")
@@ -176,7 +176,7 @@ class Run:
         return seen
 
     def _is_needed(self, task: Key) -> bool:
-        """Return whether an embedding may be chosen, or is the only hope."""
+        """Return whether an embedding may be chosen, or none can be chosen yet."""
         _, k, d = task
         made = [c for c in self._successful() if c.n_components == self.choice.value]
         if not made:

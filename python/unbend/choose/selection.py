@@ -73,7 +73,7 @@ class Selection:
     n_components : int
         The chosen dimension.
     is_guess : bool
-        Whether the data show no clear dimension, so that `n_components` is a guess.
+        True if the data show no clear dimension, so that `n_components` is a guess.
     reason : str
         Reason for `n_components`, in words.
     n_points, dim : int
@@ -85,7 +85,7 @@ class Selection:
     n_centers, seed : int
         Number of points at which R_N, R_C and M_L are measured, and the seed of random samples.
     ending : {"finished", "out of time", "interrupted"}
-        How the sweep ended. If it did not finish, ``select(..., resume=selection)`` continues it.
+        End of the sweep. If it did not finish, ``select(..., resume=selection)`` continues it.
     timings : dict of float
         Seconds of the "neighbors", the "dimension", the "graphs" and their defects, the "embeddings", their
         "measures", and of the fit of "all points"; of the last call, if a sweep was resumed.
@@ -96,14 +96,12 @@ class Selection:
     Examples
     --------
     >>> import unbend as ub
-    >>> X, _ = ub.datasets.swiss_roll(1500, random_state=0)
-    >>> found = ub.select(X, [8, 12, 80], random_state=0)
-    >>> found.n_components, found.grids[80].short_circuited, found.n_neighbors < 80
-    (2, True, True)
-    >>> found.is_guess, found.model.verdict_.trusted
-    (False, True)
-    >>> found.model.embedding_.shape
-    (1500, 2)
+    >>> X, _ = ub.datasets.swiss_roll(800, random_state=0)
+    >>> found = ub.select(X, [8, 60], 2, methods=["psa"], random_state=0)
+    >>> found.n_neighbors, found.grids[60].short_circuited
+    (8, True)
+    >>> found.model.verdict_.trusted, found.model.embedding_.shape
+    (True, (800, 2))
     """
 
     candidates: tuple[Candidate, ...] = field(repr=False)
@@ -130,7 +128,7 @@ class Selection:
 
     @property
     def complete(self) -> bool:
-        """Whether the sweep finished."""
+        """True if the sweep finished."""
         return self.ending == "finished"
 
     @property
@@ -349,8 +347,8 @@ def select(
     Examples
     --------
     >>> import unbend as ub
-    >>> X, _ = ub.datasets.swiss_roll(1500, random_state=0)
-    >>> found = ub.select(X, range(6, 13, 3), 2, random_state=0)
+    >>> X, _ = ub.datasets.swiss_roll(800, random_state=0)
+    >>> found = ub.select(X, [6, 8], 2, methods=["gp"], random_state=0)
     >>> found.best["score"].value < 0.02
     True
     """

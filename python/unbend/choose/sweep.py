@@ -68,9 +68,9 @@ class Grid:
     bound : ndarray
         Smallest possible R_N in d = 1, 2, ... dimensions.
     fragmented : bool
-        Whether the graph has more pieces than that of the largest neighborhoods: k is too small.
+        True if the graph has more pieces than that of the largest neighborhoods: k is too small.
     short_circuited : bool
-        Whether the graph joins distant points: k is too large.
+        True if the graph joins distant points: k is too large.
 
     Examples
     --------

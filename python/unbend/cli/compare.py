@@ -49,7 +49,7 @@ def report(options: argparse.Namespace) -> None:
 
 
 def _values(n: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Read the numbers to color by; equal names of several files are told apart by these."""
+    """Read the numbers to color by. If files share a name, the file is added to it."""
     found: dict[str, Any] = {}
     for file in options.values or ():
         for name, values in read_values(file, n).items():
@@ -58,7 +58,7 @@ def _values(n: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _shared(x: Any, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters that both commands hand on."""
+    """Return the parameters that both commands share."""
     names = "all" if options.measures is None else [name.strip() for name in options.measures.split(",")]
     named = _named(options.Y)
     return {

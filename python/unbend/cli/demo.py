@@ -32,7 +32,7 @@ T = TypeVar("T")
 N_NEIGHBORS = 12
 FIGURE = "swiss-roll.png"
 GOOD, BAD = ("PSA, refined", "GP, refined"), ("PCA", "unit square")
-"""Names of the embeddings in the wide rows of the figure, and of those beside the data."""
+"""Names of the embeddings in the wide rows of the figure, and of those next to the data."""
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def _lines(price: ub.Price, x: Any, options: argparse.Namespace) -> Iterator[str
 
 COMMAND = Command(
     run,
-    "would LLE, LTSA, Laplacian eigenmaps collapse the data?",
+    "predict if LLE, LTSA, Laplacian eigenmaps would collapse the data",
     """\
 Predict whether algorithms with normalized axes would collapse the data X:
 LLE, LTSA, Hessian LLE, Laplacian eigenmaps (LEM) and diffusion maps (DFM).

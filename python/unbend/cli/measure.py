@@ -134,12 +134,13 @@ COMMAND = Command(
 Measure how faithfully the embedding Y shows the neighborhoods of the data X.
 
 Row i of Y is the image of row i of X. Both can be .npy, .npz, .csv, .tsv,
-.parquet, .h5ad or .zarr files. From an .npz the array X is read, or the only
-one, or the one you name: file.npz:NAME, cells.h5ad:X_umap. Of a table you can
-name the columns to read, data.csv:height,width, or those to leave out,
-data.csv:-name,-kind, or give their numbers, data.csv:3-10. Y can also be a
-model that unbend embed --save wrote. If Y was cut, the pairs of neighbors that
-the cut parts do not count as neighbors; a model knows its cut.
+.parquet, .h5ad or .zarr files. An .npz is read from its array X, from its only
+array, or from the one you name: file.npz:NAME; an .h5ad from cells.h5ad:NAME.
+For a table you can name the columns to read, data.csv:height,width, or the
+columns to leave out, data.csv:-name,-kind, or give their numbers,
+data.csv:3-10. Y can also be a model that unbend embed --save wrote. If Y was
+cut, the pairs of neighbors that the cut parts do not count as neighbors; a
+model knows its cut.
 """,
     f"""\
 X  data, one point per row

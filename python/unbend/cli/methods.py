@@ -102,7 +102,7 @@ def _landmarks(model: Any, some: bool) -> str:
 
 
 def record(model: Any) -> dict[str, Any]:
-    """Return what the algorithm reports, ready for JSON."""
+    """Return the results of the algorithm, ready for JSON."""
     method = type(model).__name__
     names = (*RECORDED, *RECORDED_OF.get(method, ()))
     values = {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
@@ -130,7 +130,7 @@ def record(model: Any) -> dict[str, Any]:
 
 
 def error_in_words(model: Any, inverse: bool) -> str:
-    """Return what the errors of `transform` are, or those of its inverse."""
+    """Return the meaning of the errors of `transform`, or of its inverse."""
     name = type(model).__name__
     if name in ("PCA", "RandomProjection"):
         return "distance to the given image" if inverse else "distance between a point and its reconstruction"

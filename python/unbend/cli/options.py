@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a value that is none of the choices, with the choice that is most like it."""
+        """Refuse a value that is not among the choices, and name the most similar choice."""
         if action.choices is None or value in action.choices:
             return
         choices = list(map(str, action.choices))
@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message that names the known word most like a misspelled one; empty if none is."""
+    """Return the end of a message with the known word most similar to a misspelled one; empty without one."""
     near = get_close_matches(word, list(known), 1)
     return f": did you mean {near[0]!r}?" if near else ""
 

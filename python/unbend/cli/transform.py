@@ -136,7 +136,7 @@ def align(options: argparse.Namespace) -> None:
 
 
 def _names(file: str, y: Any, options: argparse.Namespace) -> tuple[str, Any]:
-    """Return the ids of the points of a map, and what they are called."""
+    """Return the ids of the points of a map, and their name."""
     if options.id is None:
         return "row", np.arange(len(y))
     name, values = read_ids(file, options.id, len(y))

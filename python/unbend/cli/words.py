@@ -92,7 +92,7 @@ def sampling(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def shows_progress(options: argparse.Namespace) -> int:
-    """Return 1 if somebody watches the command on a terminal and wants to see its progress."""
+    """Return 1 if standard error is a terminal, so that progress is shown, else 0."""
     return int(sys.stderr.isatty() and not getattr(options, "quiet", False))
 
 
@@ -108,7 +108,7 @@ def show(options: argparse.Namespace, record: dict[str, Any], lines: Iterable[ob
 
 
 def entry(head: str, text: str) -> list[str]:
-    """Return a head and a text beside it; further lines of the text begin below its first."""
+    """Return a head and a text next to it; further lines of the text begin below its first."""
     indent = 13 if head.startswith(" ") else 11
     return wrapped(f"{head:<{indent}}{text}", indent)
 
@@ -162,7 +162,7 @@ def id_lines(options: argparse.Namespace) -> Iterator[str]:
 
 
 def candidate_lines(model: Any) -> Iterator[str]:
-    """Yield what was tried, if more than one embedding was, with the score of each."""
+    """Yield the candidates with their scores, if several embeddings were tried."""
     candidates = getattr(model, "candidates_", ())
     if len(candidates) > 1:
         tried = [f"{c.name} {c.score:.3f}{' (kept)' * c.chosen}" for c in candidates]
@@ -172,7 +172,7 @@ def candidate_lines(model: Any) -> Iterator[str]:
 def verdict_lines(
     m: ub.Faithfulness, x: Any, graph: ub.Neighborhoods, subject: Subject, **options: Any
 ) -> Iterator[str]:
-    """Yield the lines with the worst 1 % of the points, and with what the numbers mean together.
+    """Yield the lines with the worst 1 % of the points, and with the verdict.
 
     The verdict of a fitted model that has one comes first, because it has seen more than single neighborhoods.
     The numbers are those of the sheet if the embedding was cut, as in `compare`.

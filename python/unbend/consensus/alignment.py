@@ -98,7 +98,7 @@ class Alignment:
     n_iter : int
         Number of rounds.
     converged : bool
-        Whether the weights no longer changed.
+        True if the weights no longer changed.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Freedom:
 
 @dataclass(frozen=True, eq=False)
 class Motions:
-    """What each map is multiplied by from the right, and what is added then."""
+    """Linear part of each map, applied from the right, and the translation after it."""
 
     linear: Array  # Shape (m, d, d). A rotation times a scale.
     translation: Array  # Shape (m, d).
@@ -237,7 +237,7 @@ def _swept(quadratic: Array, rotations: Array, scales: Array, freedom: Freedom) 
 
 
 def _turned(quadratic: Array, linear: Array) -> Array:
-    """Return the form as the maps see it after their motions."""
+    """Return the form in the coordinates of the maps after their motions."""
     return np.asarray(np.einsum("iab,iakc,kcd->ibkd", linear, quadratic, linear, optimize=True))
 
 

@@ -44,7 +44,7 @@ class Transform:
 
     @property
     def is_reflection(self) -> bool:
-        """Whether the rotation reflects."""
+        """True if the rotation reflects."""
         return bool(np.linalg.det(self.rotation) < 0)
 
     def apply(self, points: Any) -> Array:

@@ -183,7 +183,7 @@ def _converted(array: Any, name: str) -> Matrix:
 def _room(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Matrix:
     if int(np.prod(shape)) * dtype.itemsize <= IN_MEMORY:
         return np.empty(shape, dtype)
-    with tempfile.TemporaryFile() as file:  # the mapping keeps what the file held
+    with tempfile.TemporaryFile() as file:  # the mapping keeps the contents of the file
         return np.memmap(file, dtype, "w+", shape=shape)
 
 
@@ -195,7 +195,7 @@ def _as_array(array: Any, name: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} is no table of numbers, one point a row: {reason}") from None
     if found.dtype != object or found.ndim != 2 or not hasattr(array, "dtypes"):
         return found
-    # Columns of a data frame that may lack values are objects for NumPy. What they lack becomes NaN.
+    # Columns of a data frame that may lack values are objects for NumPy. Missing values become NaN.
     kinds = {getattr(dtype, "kind", "O") for dtype in array.dtypes}
     return np.asarray(array.to_numpy(np.float64, na_value=np.nan)) if kinds <= set("fiub") else found
 

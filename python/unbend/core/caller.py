@@ -17,7 +17,7 @@ def warn(message: str, category: type[Warning]) -> None:
     Parameters
     ----------
     message : str
-        What is wrong, with its numbers, and what to do.
+        The problem with its numbers, and what to do.
     category : type
         The class of the warning.
     """

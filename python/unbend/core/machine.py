@@ -1,4 +1,4 @@
-"""The memory of this machine: how much is available, and how to return what is free."""
+"""Memory of this machine: the available number of bytes, and how to return free memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _meminfo(path: Path) -> int | None:
 
 
 def _address_space(statm: Path) -> list[int]:
-    """Return what the limit of the address space leaves, if there is one."""
+    """Return the unused part of the address space, if it is limited."""
     pages = " ".join(_lines(statm)).split()[:1]
     if not pages:
         return []
@@ -47,7 +47,7 @@ def _address_space(statm: Path) -> list[int]:
 
 
 def _control_groups(root: Path, membership: Path) -> list[int]:
-    """Return what each limit leaves: those of the process's control groups and of all their parents."""
+    """Return the unused part of each limit: those of the process's control groups and of all their parents."""
     left = []
     for line in _lines(membership):
         _, controllers, group = line.split(":", 2)

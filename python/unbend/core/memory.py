@@ -81,7 +81,7 @@ class Sizes:
     starts: int = 1  # Number of embeddings that the greedy algorithm makes.
     threads: int = 1
     refined: bool = True
-    searched: bool = True  # Whether neighbors are searched for.
+    searched: bool = True  # True if neighbors are searched for.
     cut: bool = False
     landmarks: int | None = None  # None if all points are.
     points_per_cell: int | None = None  # Without the halo; None for no cells.

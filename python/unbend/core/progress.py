@@ -1,4 +1,4 @@
-"""How far a long computation is, who may stop it, and how long each stage took."""
+"""Progress of a long computation: its stages, their times, and how a callback stops it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EMBEDDED = ("refine", "faithfulness", "evidence")
 """The stages that begin with an embedding: stopping them loses nothing."""
 
 MEASURING = ("faithfulness", "evidence")
-"""The stages that always end: they are short, and say what the embedding is worth."""
+"""The stages that always end: they are short, and measure the embedding."""
 
 CORE_NAMES = {
     "agreement": "evidence",
@@ -145,7 +145,7 @@ class Progress:
 
     @property
     def stop_asked(self) -> bool:
-        """Whether the callback asked to stop."""
+        """Return whether the callback asked to stop."""
         return self._asked
 
     def _check_file(self) -> None:
@@ -157,7 +157,7 @@ class Progress:
         self._done, self._total, self._counts_once = 0, 0, True
 
     def _turn_to(self, name: str) -> None:
-        """Give the time from here on to another stage; all of it, if the first has not begun to work."""
+        """Count the time from here on for another stage; all of it, if the first has not begun to work."""
         if self._stage is None or self._stage == name:
             return
         if self._done == 0:
@@ -215,7 +215,7 @@ class _Lines:
         if self._stream is None:
             return
         begin = "\r" if self._rewrites else ""
-        # What was longer is covered by spaces: a notebook knows no other way to clear a line.
+        # Spaces cover the rest of a longer line: a notebook has no other way to clear it.
         padded = text.ljust(self._width) if self._rewrites else text
         self._width = 0 if end else len(text)
         self._stream.write(begin + padded + end)

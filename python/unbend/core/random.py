@@ -1,4 +1,4 @@
-"""Where the seeds of the core come from."""
+"""Seeds for the random streams of the core."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
-"""What every ``random_state`` argument accepts."""
+"""Values that every ``random_state`` argument accepts."""
 
 _SEEDS = 2**64
 

@@ -1,4 +1,4 @@
-"""How far the coordinates of an embedding and its distances may be off: refits of data with more noise."""
+"""Errors of the coordinates and distances of an embedding, from refits of data with more noise."""
 
 from .bootstrap import Uncertainty, uncertainty
 

@@ -78,7 +78,7 @@ _TABLE = table(
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """How far the coordinates of an embedding, and the distances in it, may be off.
+    """Errors of the coordinates of an embedding, and of the distances in it.
 
     Three errors add up in squares: that by the noise of the data, from the spread of refits with other noise;
     that of the method, from how far the embedding is from a refit of the same data; and that by curvature,
@@ -107,7 +107,7 @@ class Uncertainty:
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(1000, noise=0.2, random_state=0)
+    >>> X, coordinates = ub.datasets.swiss_roll(500, noise=0.2, random_state=0)
     >>> found = ub.uncertainty(ub.ProcrustesAlignment(random_state=0).fit(X), random_state=0)
     >>> low, high = found.distance_interval(3, 8)
     >>> bool(low < ((coordinates[3] - coordinates[8]) ** 2).sum() ** 0.5 < high)
@@ -128,7 +128,7 @@ class Uncertainty:
 
     @property
     def _curvature(self) -> Array:
-        """How far curvature displaces each point."""
+        """Displacement of each point by curvature."""
         return (self.wider_refit - self.refit) / (WIDER - 1)
 
     @cached_property

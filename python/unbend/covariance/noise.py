@@ -1,6 +1,6 @@
 """The noise of the data, from what a quadratic surface leaves of each neighborhood.
 
-Within the surface, noise cannot be told from another sample of it. Across the surface it can, and noise is
+Along the surface, noise looks like another sample of it. Across the surface it does not, and noise is
 taken to be as large in all directions. A quadratic fit removes the curvature, which would look like noise
 otherwise.
 Cost: O(n k^2 q).

@@ -107,7 +107,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Return the name of the class in a file, its parameters, and what it learnt.
+    """Return the name of the class in a file, its parameters, and its fitted attributes.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any], dict[str, A
 
 @contextmanager
 def as_file_error(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise what is wrong with the contents of a file as a FileError."""
+    """Raise errors in the contents of a file as a FileError."""
     try:
         yield
     except FileError:
@@ -180,7 +180,7 @@ class _Parts:
         if isinstance(value, list | tuple):
             return [self.add(item, f"{name}.{place}") for place, item in enumerate(value)]
         if isinstance(value, WithOverlap):
-            value = value.known  # the overlap is computed again from what is saved anyway
+            value = value.known  # the overlap is computed again from the saved arrays
         if isinstance(value, dict):
             return {key: self.add(item, f"{name}.{key}") for key, item in value.items()}
         for tag, record in RECORDS.items():

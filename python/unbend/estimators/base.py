@@ -1,4 +1,4 @@
-"""What every estimator shares: fits that succeed or change nothing, files, and scikit-learn's rules."""
+"""Parts that every estimator shares: fits that succeed or change nothing, files, and scikit-learn's rules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EqualPointsWarning(UserWarning):
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What every estimator shares, whether it needs neighbors or not."""
+    """Base of all estimators, with or without neighbors."""
 
     ROWS: ClassVar[tuple[str, ...]] = ("embedding_",)
     """Attributes with one row per point."""
@@ -93,7 +93,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array-like of shape (m, q)
             Points.
         return_error : bool, default False
-            Whether to return the error of each point as well: the root mean square distance of its neighbors
+            If True, return the error of each point as well: the root mean square distance of its neighbors
             from where the motion takes them, or as the class says. 0 is perfect.
 
         Returns
@@ -112,7 +112,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array-like of shape (m, d)
             Points of the embedding.
         return_error : bool, default False
-            Whether to return the error of each point as well.
+            If True, return the error of each point as well.
 
         Returns
         -------
@@ -200,7 +200,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             setattr(self, name, given[name])
 
     def _fitted(self: Self, X: Any, **known: Any) -> Self:
-        """Return the estimator fitted; restore what it had learned before if the fit fails or is interrupted."""
+        """Return the fitted estimator; restore its earlier attributes if the fit fails or is interrupted."""
         before = dict(self.__dict__)
         try:
             self._check()

@@ -19,10 +19,10 @@ __all__ = ["GreedyProcrustes"]
 
 @estimator(PROCRUSTES, scopes=("procrustes",))
 class GreedyProcrustes(ProcrustesEstimator):
-    """Greedy Procrustes (Goldberg & Ritov 2009, section 4.1): one neighborhood after the other is laid down.
+    """Greedy Procrustes (Goldberg & Ritov 2009, section 4.1): places one neighborhood after the other.
 
-    Each step joins the neighborhood that overlaps most with what is laid down already, rotated so that the
-    overlap fits best: O(n) steps. If the surface can be laid flat, `faithfulness_.r_n` reaches the lower bound.
+    Each step adds the neighborhood that overlaps most with the placed points, rotated so that the overlap fits
+    best: O(n) steps. If the surface can be laid flat, `faithfulness_.r_n` reaches the lower bound.
 
     Examples
     --------

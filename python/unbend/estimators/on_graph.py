@@ -51,7 +51,7 @@ class GraphEstimator(Estimator):
     """The name of the formula of its memory."""
 
     AFFINE: ClassVar[bool] = False
-    """Whether neighborhoods come out stretched, so that new points cannot be carried by motions."""
+    """True if neighborhoods come out stretched, so that motions cannot carry new points."""
 
     @documented(FUNCTIONS)
     def fit(self: Self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Self:
@@ -230,7 +230,7 @@ class ProcrustesEstimator(GraphEstimator):
             shape = self._shape[1]
         return Surface.told(self.n_components, self.orientable_, shape)
 
-    closed_ = property(lambda self: self._surface.closed, doc="Whether the surface has no boundary.")
+    closed_ = property(lambda self: self._surface.closed, doc="True if the surface has no boundary.")
     euler_characteristic_ = property(
         lambda self: self._surface.euler, doc="The Euler characteristic of the surface, if it is known."
     )

@@ -1,4 +1,4 @@
-"""Tables of points in files: one table of formats, and what is done with all of them."""
+"""Tables of points in files: the formats, and functions that work for all of them."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def write_points(
     points : ndarray of shape (n, d)
         The points.
     force : bool, default False
-        Whether to replace an existing file.
+        If True, replace an existing file.
     name : str, default "X_unbend"
         Name of the array in an ``.h5ad``, if the path does not name it.
     source : str or path-like, optional
@@ -223,7 +223,7 @@ def split_key(path: str, *kinds: str) -> tuple[Path, str | None]:
 
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
-    """Refuse what is not a file or is empty; put errors of the system, and of parsers, in one line.
+    """Refuse a path that is not a file, and an empty file; put errors of the system and of parsers in one line.
 
     Parsers of other packages raise errors of any class when a file is damaged.
     """

@@ -24,7 +24,7 @@ __all__ = [
 LISTED_COLUMNS = 6
 """Number of columns that a message lists; further ones become three dots."""
 
-DIGITS = "%.17g"  # 17 digits tell every double from its neighbors.
+DIGITS = "%.17g"  # 17 digits distinguish every double from its neighbors.
 
 Ids: TypeAlias = "tuple[str, Any] | None"
 """Name and values of a column that is written before the points."""

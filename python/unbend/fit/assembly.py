@@ -29,7 +29,7 @@ class Solution:
     embedding: Array = field(repr=False)
     residual: float  # |B - S Y| / |B|, computed from the embedding itself.
     n_iter: int  # Number of steps.
-    converged: bool  # Whether the residual is within the tolerance.
+    converged: bool  # True if the residual is within the tolerance.
 
 
 @np.errstate(over="ignore", invalid="ignore")  # an overflow ends in a residual that is not small

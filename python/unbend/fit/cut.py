@@ -1,4 +1,4 @@
-"""Cutting what cannot lie flat: lay it down from a root, find what is torn, fit the sheet, and look again.
+"""Cuts of data that cannot lie flat: lay them out from a root, find torn pairs, fit the sheet, and repeat.
 
 The loops over points are in the core, `embed/cut`. A round finds the best frames of the sheet, solves eq. 11 on
 it, and judges from the embedding which neighbors are torn, those that were torn before included: so a cut heals
@@ -32,7 +32,7 @@ MIN_TORN = 8
 apart."""
 
 FAR_TORN = 4.0
-"""How many times farther apart than the torn points a tear of few points must be to count."""
+"""A tear of few points counts if some pair is torn by more than this multiple of the limit."""
 
 MAX_ROUNDS, SETTLED_SHARE, SMALL_GAIN = 20, 0.01, 0.02
 """Rounds end after the first number, or when less than the second share of the torn pairs changed and the
@@ -42,23 +42,23 @@ MAX_RELAYOUTS = 4
 """Maximum number of times that overlapping parts of the embedding are laid out again."""
 
 CLOSING_ROUNDS = 5
-"""Rounds in which a cut that may not be needed is drawn together."""
+"""Number of rounds in which a cut that may not be needed is closed."""
 
 ROUND_CG_STEPS, ROUND_REDUCTION = 30, 1e-2
 """Steps of conjugate gradients in each round, and the reduction of the residual at which they end."""
 
 SEAM_NEIGHBORS = 24
-"""Number of nearest neighbors among which seams are searched; more tell nothing and take long."""
+"""Number of nearest neighbors among which seams are searched; more add nothing and take long."""
 
 SUSPICIOUS_RATIO, NEGLIGIBLE_ERROR = 2.0, 1e-3
-"""R_N above this multiple of its bound, and by more than the second number, is a reason to look at the overlap."""
+"""R_N above this multiple of its bound, and by more than the second number, is a reason to compute the overlap."""
 
 FLAT_RATIO, MAX_TORN_SHARE = 1.5, 0.25
 """A cut that is not needed to undo an overlap must bring R_N below this multiple of its bound, and touch at most
 this share of the neighborhoods."""
 
 MAX_DIM_KEPT_APART = 3
-"""Up to this dimension, parts of the data that are laid down are kept off each other."""
+"""Up to this dimension, parts of the data are laid out so that they do not overlap."""
 
 NAMES = {
     (True, True, 2): "a sphere",
@@ -98,20 +98,20 @@ class Seam:
     Attributes
     ----------
     points, partners : ndarray of int
-        The points along one arc, in order, and those along the other in the same order: what lies beside each
-        other in the data.
+        The points along one arc, in order, and the points along the other arc that are next to them in the
+        data, in the same order.
     reversed : bool
-        Whether the surface comes through reflected: a walk that leaves through one arc comes back through the
-        other mirrored.
+        True if the surface is reflected across the seam: a path that leaves through one arc comes back mirrored
+        through the other.
     ends : bool
-        Whether the cut ends within the sheet, so that one can go round its end.
+        True if the cut ends within the sheet, so that a path leads around its end.
     n_pairs : int
         Number of pairs of neighbors that it parts.
 
     Examples
     --------
     >>> import unbend as ub
-    >>> X, _ = ub.datasets.cylinder(2000, random_state=0)
+    >>> X, _ = ub.datasets.cylinder(800, random_state=0)
     >>> psa = ub.ProcrustesAlignment().fit(X)
     >>> len(psa.seams_), psa.seams_[0].reversed
     (1, False)
@@ -126,7 +126,7 @@ class Seam:
 
 @dataclass(frozen=True)
 class Surface:
-    """The kind of surface that the data lie on, as far as it can be told.
+    """Kind of the surface that the data lie on, as far as it is known.
 
     Examples
     --------
@@ -135,13 +135,13 @@ class Surface:
     """
 
     d: int  # Its dimension.
-    closed: bool | None  # Whether it has no boundary.
-    orientable: bool | None  # Whether it has two sides.
+    closed: bool | None  # True if it has no boundary.
+    orientable: bool | None  # True if it has two sides.
     euler: int | None  # Its Euler characteristic.
 
     @classmethod
     def told(cls, d: int, orientable: bool | None, shape: tuple[int, int] | None) -> Surface:
-        """Tell a surface by its sides, and by the loops and voids of the data, if they are known."""
+        """Return the surface with these sides, and with these loops and voids if they are known."""
         if shape is None or d > 2:
             return cls(d, None, orientable, None)
         loops, voids = shape
@@ -152,7 +152,7 @@ class Surface:
         return cls(d, closed, orientable, euler if possible and orientable is not None else None)
 
     def sentence(self) -> str:
-        """Say it in a few words."""
+        """Return the kind of surface in a few words."""
         if self.d == 1 and self.closed is not None:
             return "closed: looks like a circle" if self.closed else "open: looks like a line"
         sides = None if self.orientable is None else f"{'' if self.orientable else 'non-'}orientable"
@@ -167,25 +167,25 @@ class Surface:
 
 @dataclass(frozen=True)
 class CutPolicy:
-    """Whether to look for a cut, and whether to keep the cut that was found."""
+    """Rules that decide when to look for a cut, and when to keep it."""
 
     wanted: Literal["auto"] | bool  # The parameter `cut` of the estimator.
-    one_sided: bool = False  # Whether the surface is known to have one side only.
+    one_sided: bool = False  # True if the surface has one side only.
 
     def allows(self, n_components: int) -> bool:
         """Return whether a cut is allowed at all in this number of dimensions."""
         return self.wanted is True or (self.wanted == "auto" and n_components <= MAX_DIM_KEPT_APART)
 
     def folded(self, m: Faithfulness) -> bool:
-        """Return whether an embedding lies on itself, as far as its measures show it."""
+        """Return whether an embedding overlaps itself, as far as its measures show it."""
         return self.one_sided or (is_suspicious(m) and m.overlap > OVERLAPPING)
 
     def needs(self, m: Faithfulness) -> bool:
-        """Return whether a cut is needed whatever it brings."""
+        """Return whether a cut is needed even if it improves little."""
         return self.wanted is True or self.folded(m)
 
     def keeps(self, before: Faithfulness, after: Faithfulness, needed: bool) -> bool:
-        """Return whether a cut does what it is for: to undo an overlap, or to make flat what was bent."""
+        """Return whether a cut removes an overlap, or makes a bent embedding flat."""
         if self.wanted is True:
             return True
         if needed:
@@ -194,7 +194,7 @@ class CutPolicy:
 
 
 def is_suspicious(m: Faithfulness) -> bool:
-    """Return whether R_N is so far above its bound that the overlap must be looked at."""
+    """Return whether R_N is so far above its bound that the overlap must be computed."""
     return m.r_n > SUSPICIOUS_RATIO * m.lower_bound + NEGLIGIBLE_ERROR
 
 
@@ -215,12 +215,12 @@ class Cutter:
     progress: Progress = field(repr=False)
 
     def unrolled(self) -> Sheet:
-        """Lay the data down along shortest paths, and let the sheet settle."""
+        """Lay the data out along shortest paths, and fit the sheet."""
         flat, _, _ = self.tangents.unroll(TORN_WHEN_LAID)
         return self.settled(self._shaped(flat))
 
     def settled(self, y: Array) -> Sheet:
-        """Fit the sheet and judge what is torn in turn, until both stay."""
+        """Fit the sheet and find torn pairs in turn, until both stay the same."""
         torn, last = self._judged(y, TORN_WHEN_LAID), math.inf
         for step in range(MAX_ROUNDS):
             if not torn.any():
@@ -235,7 +235,7 @@ class Cutter:
         return Sheet(y, torn)
 
     def closed(self, y: Array) -> Array:
-        """Return a cut embedding drawn together again: the one that fits all neighborhoods."""
+        """Return a cut embedding closed again: the one that fits all neighborhoods."""
         for step in range(CLOSING_ROUNDS):
             self._report(step, CLOSING_ROUNDS)
             y, _ = self._fitted(self.problem.core, y)
@@ -264,7 +264,7 @@ class Cutter:
         return flat.reshape(-1, self.problem.n_components)
 
     def _judged(self, y: Array, tau: float) -> Flags:
-        """Return what an embedding tears."""
+        """Return the pairs that an embedding tears."""
         return self.problem.core.torn(y, tau, self._min_torn, FAR_TORN)
 
     def _rotations(self, sheet: Sheet) -> Array:

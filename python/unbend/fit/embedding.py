@@ -1,4 +1,4 @@
-"""What a fit finds, as a value."""
+"""The result of a fit, as a value."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Found = TypeVar("Found", bound="Embedding")
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """An embedding, and how it came about. Algorithms add fields of their own.
+    """An embedding, and the record of its computation. Algorithms add fields.
 
     An estimator gets an attribute for each field: `trace_` for `trace`.
     """
 
     embedding: Array = field(repr=False)  # Shape (n, d). The coordinates of all points.
-    trace: dict[str, Any] = field(repr=False, kw_only=True)  # What the algorithm reports of its steps.
-    # How faithful the embedding is; None until it is measured.
+    trace: dict[str, Any] = field(repr=False, kw_only=True)  # Record of the steps of the algorithm.
+    # Measures of the embedding; None until they are computed.
     faithfulness: Faithfulness | None = field(default=None, repr=False, kw_only=True)
 
     def attributes(self) -> dict[str, Any]:

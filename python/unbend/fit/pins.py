@@ -74,7 +74,7 @@ class Pins:
 
 
 def _moved(y: Array, here: Array, there: Array) -> Array:
-    """Return points moved as the pins among them move best, and not turned where these say nothing."""
+    """Return points moved as the pins among them move best, and not rotated if the pins do not determine it."""
     before, after = here.mean(axis=0), there.mean(axis=0)
     cross = (here - before).T @ (there - after)
     undecided = 1e-9 * np.linalg.norm(cross) or 1.0
@@ -95,7 +95,7 @@ class HeldSystem:
         return self._free(self.problem.apply(y))
 
     def residual(self, right_hand_side: Array, y: Array) -> Array:
-        """Return what the free points lack of the right-hand side."""
+        """Return the residual of the free points."""
         return self._free(right_hand_side - self.problem.apply(y))
 
     def precondition(self, v: Array) -> Array:

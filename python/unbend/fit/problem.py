@@ -1,4 +1,4 @@
-"""What is to be embedded: points, their neighborhoods, and the dimension of the embedding."""
+"""The problem of a fit: points, their neighborhoods, and the dimension of the embedding."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DisconnectedWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Points with their neighborhoods, checked once, and what is to be found."""
+    """Points with their neighborhoods, checked once, and the dimension and objective of the embedding."""
 
     checked: _core.Points = field(repr=False)  # The data, float32 or float64, with finite entries.
     neighborhoods: Neighborhoods  # The neighbors of each point.
@@ -93,7 +93,7 @@ class Problem:
         return members(self.component_labels)
 
     def faithfulness(self, y: Array, cut: Indices | None = None) -> Faithfulness:
-        """Measure an embedding, which must not change afterwards; `cut` are the pairs that a cut parts."""
+        """Measure an embedding, which must not change after this; `cut` are the pairs that a cut parts."""
         core, graph = self.core.faithfulness, self.neighborhoods
         return measured(self.points, y, graph, cut=cut, n_jobs=self.n_jobs, core=core, own=True)
 

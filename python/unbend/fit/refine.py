@@ -96,7 +96,7 @@ class Refinement:
     history : list of float
         The objective before the first step and after each; it never rises.
     status : {"converged", "guarded", "max_iter", "max_time", "stopped"}
-        Why it ended: the last step gained too little, or would have done harm, steps or time ran out, or the
+        Reason for the end: the last step gained too little, or would have done harm, steps or time ran out, or the
         callback stopped it.
     n_iter : int
         Number of steps.
@@ -225,7 +225,7 @@ class Steps:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether a step is that of eq. 12-13, point by point."""
+        """True if a step is that of eq. 12-13, point by point."""
         return self.method != "global"
 
 
@@ -406,7 +406,7 @@ class _Run:
         return (problem, right_hand_side), value
 
     def _ask(self) -> None:
-        """Stop if the callback asks for it or the time is up."""
+        """Stop if the callback requests it or the time is over."""
         if self.progress.report("refine", len(self.history) - 1, self.limits.max_iter, self.history[-1]):
             raise _Stop("stopped")
         if time.perf_counter() > self.deadline:

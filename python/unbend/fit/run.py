@@ -17,7 +17,7 @@ class Settings(Protocol):
 
     @property
     def renumbers(self) -> bool:
-        """Whether many points are embedded in another order than they came in."""
+        """Return whether many points are renumbered before they are embedded."""
 
     def embed(self, problem: Problem, progress: Progress) -> Embedding:
         """Return an embedding whose components have no place yet."""

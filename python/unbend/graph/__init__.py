@@ -1,1 +1,1 @@
-"""Who is near whom: neighborhoods, and the charts of each."""
+"""Neighborhoods, and the charts of each."""

@@ -28,7 +28,7 @@ class Carrier:
     n_neighbors: int
     """Number of known points that carry a new one."""
     affine: bool = False
-    """Whether neighborhoods may be stretched."""
+    """True if neighborhoods may be stretched."""
     spacing: float | None = None
     """Usual distance of neighbors, if the embedding is cut. Only points on the nearest one's side carry then."""
     n_jobs: int | None = None

@@ -30,7 +30,7 @@ class CleanGraph:
     Attributes
     ----------
     points : ndarray of shape (n, q)
-        The points, moved towards the surface if `smoothing` is not 0.
+        The points, moved toward the surface if `smoothing` is not 0.
     neighborhoods : Neighborhoods
         The neighbors of each point without short circuits. An outlier may have none.
     outliers : ndarray of bool, shape (n,)

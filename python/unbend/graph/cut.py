@@ -1,4 +1,4 @@
-"""What a cut does to a graph of neighbors: pairs of points, and the neighborhoods without them."""
+"""Cut graphs of neighbors: the pairs that a cut separates, and the neighborhoods without them."""
 
 from __future__ import annotations
 

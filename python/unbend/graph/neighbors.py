@@ -127,7 +127,7 @@ class Neighborhoods:
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what the constructor takes, for copies and pickles."""
+        """Return the arguments of the constructor, for copies and pickles."""
         state = {name: getattr(self, name) for name in ("indices", "distances", "method", "seconds")}
         return state | {"n_neighbors": self.n_neighbors, "indptr": self.core.indptr, "recall": self.recall_}
 

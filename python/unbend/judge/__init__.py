@@ -1,1 +1,1 @@
-"""All measures of one or several embeddings, and what they say together."""
+"""All measures of one or several embeddings, and the verdict from them."""

@@ -80,7 +80,7 @@ class Comparison(Table[Quality]):
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
+    >>> X, coordinates = ub.datasets.swiss_roll(400, random_state=0)
     >>> found = ub.compare(X, {"shadow": X[:, :2], "truth": coordinates})
     >>> list(found)
     ['truth', 'shadow']
@@ -340,7 +340,7 @@ def compare(
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
+    >>> X, coordinates = ub.datasets.swiss_roll(400, random_state=0)
     >>> found = ub.compare(X, {"shadow": X[:, :2], "truth": coordinates}, by="trustworthiness")
     >>> print(found["shadow"].kind)
     folded

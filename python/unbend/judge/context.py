@@ -45,7 +45,7 @@ Report = Callable[[int, int], Any]  # Takes the number of finished steps and of 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All measures of one embedding, and what they were taken of.
+    """All measures of one embedding, with its points and neighborhoods.
 
     The attributes are those of :class:`unbend.Quality`, and `entries`, all measures by name.
     """
@@ -76,7 +76,7 @@ class MeasureContext:
     points: _core.Points  # Input data, checked once for all measures.
     subjects: Mapping[str, Subject]  # The embeddings, with their cuts.
     graph: Neighborhoods
-    searched: bool  # Whether `graph` was searched here: it then holds the exact nearest of every point.
+    searched: bool  # True if `graph` was searched here: it then holds the exact nearest of every point.
     names: tuple[str, ...]  # The measures to take.
     left_out: Mapping[str, str]  # The measures of "all" that cannot be taken, and why not.
     coordinates: Any  # The true coordinates, or None.

@@ -8,7 +8,7 @@ __all__ = ["cut_sentence"]
 
 
 def cut_sentence(n_cut_pairs: int, m: Faithfulness | None) -> str:
-    """Return how many pairs are left out, and R_N with them; empty if there are none."""
+    """Return the number of pairs left out, and R_N with them, in words; empty if there are none."""
     if n_cut_pairs == 0:
         return ""
     are = (

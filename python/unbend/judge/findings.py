@@ -39,7 +39,7 @@ class Finding:
     text : str
         The answer in words.
     good : bool or None
-        Whether the answer speaks for the embedding; None if it does neither.
+        True if the answer speaks for the embedding, False if against it; None if neither.
     numbers, limits : mapping of float
         The measures that the answer rests on, and the limits with which they were compared.
     """
@@ -168,4 +168,4 @@ _ADVICE: Mapping[str, Callable[[Measurements], str]] = {
     ),
     "distorted": lambda taken: "Use unbend.refine, which keeps neighbors and corrects lengths.",
 }
-"""What to do next, for each kind of embedding."""
+"""Next step, for each kind of embedding."""

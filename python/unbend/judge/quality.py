@@ -129,7 +129,7 @@ class Quality(Measurements, Table[Value]):
 
     @property
     def cut_sentence(self) -> str:
-        """How many pairs of neighbors the cut parts, and R_N with them; empty if nothing is left out."""
+        """Number of pairs of neighbors that the cut parts, and R_N with them, in words; empty without a cut."""
         return cut_sentence(self.n_cut_pairs, self.faithfulness)
 
     def _read(self) -> Statement:

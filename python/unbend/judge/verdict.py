@@ -1,4 +1,4 @@
-"""What is wrong with an embedding, in one sentence: a rule on the numbers of Goldberg & Ritov and of NIEQA.
+"""Verdict on an embedding in one sentence, by a rule on the numbers of Goldberg & Ritov and of NIEQA.
 
 The measures are each blind to different errors, so together they identify the error: R_N and R_C differ by
 scale, R_C and M_L by the scales of single coordinates, and the overlap detects errors that no neighborhood
@@ -183,7 +183,7 @@ def _spread(ends: tuple[float, float]) -> float:
 
 
 def read(numbers: Mapping[str, float]) -> Statement:
-    """Return what the numbers of :func:`gather` mean together.
+    """Return the verdict from the numbers of :func:`gather`.
 
     The kinds are tested in this order: unrelated, collapsed, torn, folded, conformal, scaled, bent, near or
     faithful, stretched, distorted. The first that applies is returned; later ones may apply as well. If

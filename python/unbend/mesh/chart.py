@@ -27,7 +27,7 @@ EnergyName = Literal["symmetric_dirichlet", "arap"]
 StartName = Literal["auto", "tutte", "alignment"]
 
 MAX_BRANCHES = 12
-"""A closed surface, or a disc that cannot be laid flat in double precision, is cut into at most so often."""
+"""Maximum number of cuts into a closed surface, or into a disc that cannot be laid flat in double precision."""
 
 MAX_FLIPPED_SHARE = 0.02
 """Flips of the alignment are removed if at most this share of the triangles is flipped. More of them are folds of
@@ -37,7 +37,7 @@ MIN_GAIN = 0.3
 """A further cut into a closed surface must lower the excess of the energy by this share."""
 
 DRAFT_TOL, DRAFT_ITER = 0.02, 20
-"""Where to cut further is decided on maps that are not minimized to the end."""
+"""Tolerance and maximum number of steps of the maps that decide where to cut further."""
 
 GAP = 0.02
 """Distance between charts, as a share of the side of a square of their total size."""
@@ -48,8 +48,8 @@ class ChartSettings:
     """The parameters of a flattening, and what shows its progress."""
 
     energy: EnergyName
-    start: StartName | Array  # A name, or where every vertex is to begin.
-    may_cut: bool  # Whether a piece that is no disc may be cut.
+    start: StartName | Array  # A name, or the first position of every vertex.
+    may_cut: bool  # True if a piece that is no disc may be cut.
     max_stretch: float | None
     tol: float
     max_iter: int
@@ -65,7 +65,7 @@ class Chart:
     z: Complex = field(repr=False)
     start: str
     history: list[float]
-    excess: float  # How far the energy is above that of an isometry.
+    excess: float  # Excess of the energy above that of an isometry.
     status: Status
 
     @classmethod
@@ -101,7 +101,7 @@ def _laid(surface: Surface, settings: ChartSettings, closed: bool) -> Chart:
 
 
 def _within(chart: Chart, max_stretch: float | None) -> bool:
-    """Return whether a chart is stretched as little as was asked for."""
+    """Return whether the stretch of a chart is within `max_stretch`."""
     return max_stretch is not None and _Disc(chart.surface).stretch(chart.z) <= max_stretch
 
 
@@ -118,7 +118,7 @@ def _branched(chart: Chart) -> Surface:
 
 @dataclass(frozen=True, eq=False)
 class _Disc:
-    """A disc, with what is made of it once."""
+    """A disc, with values that are computed once."""
 
     surface: Surface
 
@@ -238,7 +238,7 @@ class _Disc:
 
 
 def packed(charts: list[Complex]) -> list[Complex]:
-    """Turn every chart along its longer side, and set them in rows, the tallest first."""
+    """Rotate every chart to its longer side, and set them in rows, the tallest first."""
     turned = [_upright(z) for z in charts]
     width = np.array([np.ptp(z.real) for z in turned])
     height = np.array([np.ptp(z.imag) for z in turned])
@@ -254,7 +254,7 @@ def packed(charts: list[Complex]) -> list[Complex]:
 
 
 def _upright(z: Complex) -> Complex:
-    """Return a chart turned along its longest axis, with its lower left corner at zero."""
+    """Return a chart rotated to its longest axis, with its lower left corner at zero."""
     centered = z - z.mean()
     moment = complex((centered**2).sum())
     turned = centered * np.exp(-0.5j * np.angle(moment))

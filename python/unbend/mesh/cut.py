@@ -21,7 +21,7 @@ from .surface import ALONE, Flags, Surface, edge_keys
 __all__ = ["branch", "depths", "given_sides", "opened"]
 
 MAX_ROUNDS = 8
-"""A cut along edges may leave a piece that is no disc, which is cut again, at most so often."""
+"""A cut along edges may leave a piece that is no disc, which is cut again, at most this many times."""
 
 
 def given_sides(surface: Surface, edges: Any) -> Faces:

@@ -52,7 +52,7 @@ class SymmetricDirichlet:
 
     @property
     def is_barrier(self) -> bool:
-        """Whether the energy of a flipped triangle is infinite."""
+        """True if the energy of a flipped triangle is infinite."""
         return self.epsilon == 0
 
     def value(self, u: Array, v: Array) -> Array:
@@ -92,7 +92,7 @@ class Arap:
 
     @property
     def is_barrier(self) -> bool:
-        """Whether flipped triangles are refused: without that, the energy would prefer some to be flipped."""
+        """True if flipped triangles are refused; otherwise the energy would prefer some to be flipped."""
         return True
 
     def value(self, u: Array, v: Array) -> Array:
@@ -142,7 +142,7 @@ class FlatMesh:
 
     @cached_property
     def pattern(self) -> Pattern:
-        """Where the entries of the Hessian are."""
+        """Places of the entries of the Hessian."""
         return Pattern.of(self.corners, self.n)
 
     def split(self, z: Complex, rows: slice = slice(None)) -> tuple[Complex, Complex]:
@@ -244,7 +244,7 @@ class Pattern:
     corners: Faces = field(repr=False)  # The vertex of every corner, corner by corner.
     sides: Faces = field(repr=False)  # The edge of every side, side by side.
     signs: Array = field(repr=False)  # Shape (3, m). -1 where a side goes from the higher to the lower index.
-    places: tuple[Faces, Faces, Faces] = field(repr=False)  # Of diagonal, upper and lower blocks.
+    places: tuple[Faces, Faces, Faces] = field(repr=False)  # Places of the diagonal, upper and lower blocks.
 
     @classmethod
     def of(cls, corners: Faces, n: int) -> Pattern:

@@ -88,13 +88,13 @@ class Flattening:
     points : ndarray of shape (N, 3)
         Position in space of each row of `uv`.
     status : {"converged", "max_iter", "stopped"}
-        Whether the last step of every chart gained less than `tol`, or how the worst one ended.
+        "converged" if the last step of every chart gained less than `tol`; otherwise the end of the worst one.
     histories : list of list of float
         Energy of each chart before the first step and after each.
     starts : list of str
         Map that each chart began with.
     notes : tuple of str
-        What was repaired, in words.
+        Repairs, in words.
     timings : dict
         Seconds of each stage.
 

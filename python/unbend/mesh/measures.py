@@ -1,4 +1,4 @@
-"""How much a flat mesh is distorted, in the numbers that people use for meshes."""
+"""Distortion of a flat mesh, in the measures that are common for meshes."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def distortion(vertices: Any, faces: Any, uv: Any) -> MeshDistortion:
     Parameters
     ----------
     vertices : array-like of shape (n, 3)
-        Where each vertex is in space.
+        Position of each vertex in space.
     faces : array-like of int, shape (m, 3)
         The vertices of each triangle.
     uv : array-like of shape (n, 2) or (m, 3, 2)
-        Where each vertex is in the plane, or each corner of each triangle if the mesh is cut.
+        Position of each vertex in the plane, or of each corner of each triangle if the mesh is cut.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Meshes as they come: checked, and repaired where that changes no shape.
 
-Nothing is guessed. A triangle that is listed twice is left out, triangles are turned until neighbors agree, and
+Repairs never guess. A triangle that is listed twice is left out, triangles are turned until neighbors agree, and
 edges with three or more triangles are opened. Everything that was done is noted with its numbers.
 """
 
@@ -31,7 +31,7 @@ class Repaired:
     surface: Surface = field(repr=False)
     joined: Surface = field(repr=False)  # The same before a one-sided surface was opened.
     face_indices: Faces = field(repr=False)  # The given triangle of each triangle.
-    notes: tuple[str, ...]  # What was repaired, in words.
+    notes: tuple[str, ...]  # Repairs, in words.
 
 
 def repaired(vertices: Any, faces: Any) -> Repaired:

@@ -38,7 +38,7 @@ def aligned(problem: Problem, progress: Progress) -> Complex:
 def tutte(mesh: FlatMesh, points: Array, loop: Faces, core: _core.Problem) -> Complex | None:
     """Return Tutte's map to the disc of the mesh's area, or None if rounding flips a triangle."""
     step = np.linalg.norm(points[loop] - np.roll(points[loop], 1, axis=0), axis=1)
-    # Equal points on the boundary must not meet on the circle.
+    # Equal points on the boundary must not coincide on the circle.
     step = np.maximum(step, 1e-3 * (step.mean() or 1.0))
     angle = 2 * np.pi * np.cumsum(step) / step.sum()
     z = np.zeros(mesh.n, complex)

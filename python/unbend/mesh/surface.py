@@ -1,4 +1,4 @@
-"""Triangles glued along their sides: what a mesh is, and what a cut makes of it.
+"""Triangles glued along their sides: the form of a mesh, before and after a cut.
 
 Side 3 f + k of triangle f goes from its corner k to its corner k + 1. Two sides are mates if the triangles are
 joined there. Vertices follow from the mates: corners that meet around glued sides are one vertex. Cutting is
@@ -120,7 +120,7 @@ class Surface:
 
     @property
     def is_disc(self) -> bool:
-        """Whether one piece can be laid in the plane as it is."""
+        """True if one piece can be laid in the plane as it is."""
         return self.euler == 1 and len(self.loops) == 1
 
     def pieces(self) -> Iterator[tuple[Faces, Surface]]:

@@ -1,4 +1,12 @@
-"""Measures of how faithful an embedding is: of neighborhoods, of ranks and of distances."""
+"""Measures of how faithful an embedding is: of neighborhoods, of ranks and of distances.
+
+Examples
+--------
+>>> import unbend as ub
+>>> X, coordinates = ub.datasets.swiss_roll(500, random_state=0)
+>>> ub.metrics.trustworthiness(X, coordinates) > ub.metrics.trustworthiness(X, X[:, :2])
+True
+"""
 
 from .agreement import MEASURES as AGREEMENT
 from .agreement import disagreement

@@ -53,7 +53,7 @@ Indices = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How well distances within balls agree with shortest paths.
+    """Agreement of distances within balls with shortest paths.
 
     The error of a ball is the squared error of its distances, as a share of the squared shortest paths. `scale`
     is the factor by which the embedding was multiplied before. The balls are the first `n_random`, around random
@@ -114,7 +114,7 @@ def clean_of(points: _core.Points, graph: Neighborhoods, d: int, n_jobs: int | N
     return Neighborhoods.from_core(graph.core.without(dropped)) if dropped.any() else None
 
 
-@scoring(0.002, 0.04)
+@scoring(0.001, 0.068)
 def disagreement(
     X: Any,
     Y: Any,

@@ -184,7 +184,7 @@ class Faithfulness(WithErrors):
         return {name: finite(value) for name, value in numbers.items()} | {"whole": whole}
 
 
-@scoring(0.001, 0.11, attribute=".r_n")
+@scoring(0.003, 0.103, attribute=".r_n")
 def faithfulness(
     X: Any,
     Y: Any,
@@ -287,7 +287,7 @@ def _filled(core: Core, n: int, overlap: LazyOverlap) -> Faithfulness:
     )
 
 
-@scoring(0.001, 0.11, of="faithfulness")
+@scoring(0.003, 0.103, of="faithfulness")
 def procrustes(
     X: Any,
     Y: Any,

@@ -56,7 +56,7 @@ def affine_error(coordinates: Any, Y: Any) -> float:
     return min(1.0, float(np.linalg.norm(left, 2)) ** 2) if left.size else 0.0
 
 
-@scoring(0.001, 0.025)
+@scoring(0.003, 0.029)
 def linear_residual(
     X: Any,
     Y: Any,

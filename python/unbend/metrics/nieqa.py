@@ -69,7 +69,7 @@ def measured_asim(x: Any, y: Any, normalization: Normalization = "centered") -> 
     return _core.asim(x, y, normalization, 1)
 
 
-@scoring(0.001, 0.025)
+@scoring(0.003, 0.031)
 def nieqa_local(
     X: Any,
     Y: Any,
@@ -120,7 +120,7 @@ def measured_local(
     return _core.asim_all(x, y, graph.core, include_self, normalization, centers, threads)
 
 
-@scoring(0.001, 0.471)
+@scoring(0.001, 0.555)
 def nieqa_global(
     X: Any,
     Y: Any,
@@ -204,7 +204,7 @@ class Skeleton:
 
     landmarks: npt.NDArray[np.intp]
     distances: Array
-    exact: bool  # Whether paths from all points were counted, not from a sample.
+    exact: bool  # True if paths from all points were counted, not from a sample.
 
     @classmethod
     def of(cls, x: Any, graph: Neighborhoods, count: int, sampling: Sampling) -> Skeleton:

@@ -37,7 +37,7 @@ class LazyOverlap:
 
     @property
     def computed(self) -> bool:
-        """Whether the overlap was computed already."""
+        """True if the overlap was computed already."""
         return "shares" in self.__dict__
 
     @cached_property
@@ -82,7 +82,7 @@ class WithOverlap(Mapping[str, Value], Generic[Value]):
         return "{" + ", ".join([*entries, f"'overlap': {overlap}"]) + "}"
 
 
-@scoring(0.0, 0.49)
+@scoring(0.0, 0.455)
 def overlap(
     X: Any,
     Y: Any,

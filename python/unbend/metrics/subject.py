@@ -1,4 +1,4 @@
-"""An embedding to be measured, and what its fit knows: the pairs that a cut parts, and its number of neighbors."""
+"""An embedding to be measured, with values of its fit: the pairs that a cut parts, and the number of neighbors."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ _EXAMPLE = """
 Examples
 --------
 >>> import unbend as ub
->>> X, coordinates = ub.datasets.swiss_roll(2000, random_state=0)
+>>> X, coordinates = ub.datasets.swiss_roll(1000, random_state=0)
 >>> embeddings = coordinates, X[:, :2]  # the truth, and the roll seen from its side
 >>> [round(ub.metrics.{name}(X, Y){attribute}, 3) for Y in embeddings]
 {scores}

@@ -1,4 +1,13 @@
-"""Beyond memory: data in cells, each embedded alone, then turned and moved until their overlaps agree."""
+"""Beyond memory: data in cells, each embedded alone, then rotated and moved until their overlaps agree.
+
+Examples
+--------
+>>> import unbend as ub
+>>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
+>>> result = ub.partition.embed(X, points_per_cell=1000)
+>>> len(result.cell_sizes), result.embedding.shape
+(2, (2000, 2))
+"""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ USUAL = 3.0
 """An overlap whose error is this multiple of the usual error has half the weight."""
 
 LEAST = 1e-9
-"""Minimum weight of an overlap, so that a piece that hangs on it alone has a place."""
+"""Minimum weight of an overlap, so that a piece with only this overlap has a place."""
 
 TINY = float(np.finfo(np.float64).tiny)
-"""Squared extents up to this one are none."""
+"""Squared extents up to this one count as 0."""
 
 ROUNDING = 1e-7
 """Errors up to this share of an overlap are rounding: they are the root of a difference of squares."""
@@ -42,7 +42,7 @@ ROUNDING = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """What pairs of pieces share; all arrays have an entry for each pair."""
+    """Overlaps of pairs of pieces; all arrays have an entry for each pair."""
 
     ends: npt.NDArray[np.int64]  # Shape (e, 2). The pieces.
     total: Array  # Shape (e,). The weight of the points that they share.
@@ -52,19 +52,19 @@ class Overlaps:
 
     @classmethod
     def from_sums(cls, ends: npt.NDArray[np.int64], sums: Array, d: int) -> Overlaps:
-        """Return what the moments of overlaps say."""
+        """Return the overlaps with these moments."""
         means = sums[:, 2 : 2 + 2 * d].reshape(-1, 2, d)
         cross = sums[:, 2 + 2 * d : 2 + 2 * d + d * d].reshape(-1, d, d)
         return cls(ends, sums[:, 0], means, cross, sums[:, -2:])
 
     def missing(self, turns: Array) -> Array:
-        """Return the squared error of each overlap about its mean, under given turns."""
+        """Return the squared error of each overlap about its mean, for given rotations."""
         one, two = turns[self.ends[:, 0]], turns[self.ends[:, 1]]
         fitted = np.einsum("eab,eac,ecb->e", one, self.cross, two)
         return np.asarray(np.maximum(self.sizes.sum(axis=1) - 2 * fitted, 0.0))
 
     def shifted(self, turns: Array) -> Array:
-        """Return how the first end of each overlap lies to the second, once turned."""
+        """Return the vector from the second end of each overlap to the first, after rotation."""
         one, two = (np.einsum("ea,eab->eb", self.means[:, i], turns[self.ends[:, i]]) for i in (0, 1))
         return np.asarray(one - two)
 
@@ -73,17 +73,17 @@ class Overlaps:
 class Aligned:
     """Motions of pieces, and how well they fit."""
 
-    turns: Array  # Shape (p, d, d). Rows of a piece are multiplied by its turn from the right.
-    shifts: Array  # Shape (p, d). What is added then.
+    turns: Array  # Shape (p, d, d). Rows of a piece are multiplied by its rotation from the right.
+    shifts: Array  # Shape (p, d). Added after rotation.
     # Shape (p,). Pieces that overlap, directly or not, have the same number.
     components: npt.NDArray[np.int64]
     # Shape (e,). The root mean square distance between both images of the points of each overlap.
     error: Array
-    trust: Array  # Shape (e,). How much each overlap counts in the end, from 0 to 1.
+    trust: Array  # Shape (e,). Final weight of each overlap, from 0 to 1.
 
 
 def align(overlaps: Overlaps, n_pieces: int, d: int) -> Aligned:
-    """Turn and move pieces until they agree.
+    """Rotate and move pieces until they agree.
 
     Examples
     --------
@@ -129,10 +129,10 @@ def _trust(squared: Array, overlaps: Overlaps, strict: bool) -> Array:
 
 
 def _round_triangles(overlaps: Overlaps, n_pieces: int) -> Array:
-    """Return how far from closing each overlap's best triangle is, squared.
+    """Return the squared gap of the best triangle of each overlap, which is 0 if its motions close.
 
-    A wrong overlap is in no triangle that closes. Three pieces that overlap say twice how one lies to
-    another. An overlap that is in no triangle has the median of all.
+    A wrong overlap is in no triangle that closes. Three pieces that overlap determine the motion between two of
+    them twice. An overlap that is in no triangle has the median of all.
     """
     turns, first, second = _steps(overlaps)
     number = {(int(i), int(j)): e for e, (i, j) in enumerate(overlaps.ends)}
@@ -147,7 +147,7 @@ def _round_triangles(overlaps: Overlaps, n_pieces: int) -> Array:
         ij, ik, jk = np.array(found).T
         direct, round_ = turns[ik], turns[ij] @ turns[jk]
         reach = overlaps.sizes[ik].mean(axis=1) / overlaps.total[ik]
-        # Where the middle of what i and k share comes to lie, once round by j.
+        # Image of the center of the overlap of i and k, by way of j.
         middle = np.einsum("ea,eab->eb", first[ik] - first[ij], turns[ij]) + second[ij]
         middle = np.einsum("ea,eab->eb", middle - first[jk], turns[jk]) + second[jk]
         apart = ((middle - second[ik]) ** 2).sum(axis=1) + reach * ((direct - round_) ** 2).sum(axis=(1, 2))
@@ -159,13 +159,13 @@ def _round_triangles(overlaps: Overlaps, n_pieces: int) -> Array:
 
 
 def _steps(overlaps: Overlaps) -> tuple[Array, Array, Array]:
-    """Return the motion from one piece of each overlap to the other: turn, middle there, middle here."""
+    """Return the motion between the pieces of each overlap: rotation, and the center in each piece."""
     u, _, v = np.linalg.svd(overlaps.cross)
     return u @ v, overlaps.means[:, 0], overlaps.means[:, 1]
 
 
 def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, start: Array | None) -> Array:
-    """Return the turns of pieces: from `start`, or along the tree of the overlaps that fit best."""
+    """Return the rotations of pieces: from `start`, or along the tree of the overlaps that fit best."""
     ends = overlaps.ends
     rows = np.concatenate([ends[:, 0], ends[:, 1]])
     columns = np.concatenate([ends[:, 1], ends[:, 0]])
@@ -175,7 +175,7 @@ def _turn(overlaps: Overlaps, n_pieces: int, d: int, trust: Array, odds: Array, 
     scale = 1.0 / max(overlaps.sizes.max(), TINY)
     cross = scale * trust[:, None, None] * overlaps.cross
     products = np.concatenate([cross, np.swapaxes(cross, 1, 2)])[order]
-    # Where all points that two pieces share coincide, they say nothing about rotations: the worst fit.
+    # Shared points that coincide determine no rotation: they get the worst fit.
     sizes = overlaps.sizes.mean(axis=1)
     known, none = sizes > TINY, np.zeros(len(sizes))
     kept = np.linalg.svd(overlaps.cross, compute_uv=False).sum(axis=1)

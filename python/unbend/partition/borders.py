@@ -123,7 +123,7 @@ class _Held:
         return moved, [0.0, 0.0]
 
     def renewed(self, start: Array) -> tuple[Array, list[float]]:
-        """Find the best frames, and the embedding for them, in turn, while that gains much."""
+        """Find the best frames, and the embedding for them, in turn, while the objective falls much."""
         right_hand_side, value = self._problem.frames(start)
         y, values = start, [value]
         for step in range(INNER):

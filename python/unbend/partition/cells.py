@@ -167,7 +167,7 @@ def rim_of(kept: Arrays, y: Array, width: float) -> Arrays:
 
 
 def weight(gaps: Any, width: float) -> Array:
-    """Return the weight of a cell for its points: 1 for its own, less towards the end of its halo."""
+    """Return the weight of a cell for its points: 1 for its own, less toward the end of its halo."""
     share = np.maximum(gaps, 0.0) / width if width > 0 else np.zeros(len(gaps))
     return np.asarray(np.maximum(1.0 - share, 1e-3) ** 2, dtype=np.float64)
 

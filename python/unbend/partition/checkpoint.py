@@ -27,7 +27,7 @@ Segment = tuple[int, int, int]
 
 
 class DamagedError(FileError):
-    """A checkpoint does not hold what was written. The message names the file."""
+    """A checkpoint differs from the arrays that were written. The message names the file."""
 
 
 @dataclass(frozen=True)

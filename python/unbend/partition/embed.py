@@ -92,7 +92,7 @@ def embed(
         parameters, `max_memory` included if it decides about `points_per_cell`. Removed in the end. By default
         a temporary folder, next to `out` if given.
     force : bool, default False
-        Whether to replace `out`.
+        If True, replace `out`.
     errors : {"warn", "raise"}
         Policy for cells that cannot be embedded, and points that are not finite.
     callback : callable, optional
@@ -114,8 +114,8 @@ def embed(
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(8000, random_state=0)
-    >>> result = ub.partition.embed(X, points_per_cell=2000)
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> result = ub.partition.embed(X, points_per_cell=1000)
     >>> len(result.cell_sizes), result.faithfulness.r_n < 1.02 * result.faithfulness.lower_bound
     (4, True)
     """
@@ -169,7 +169,7 @@ def within(
         "overlap_error": float(found.overlap_error.max(initial=0.0)),
         "history": found.history,
     }
-    # What only the whole surface shows is not known.
+    # The kind of surface is unknown: only the whole surface shows it.
     none = np.empty((0, 2), dtype=np.uint32)
     embedding = AlignedEmbedding(
         found.embedding,
@@ -217,8 +217,8 @@ def faithfulness(
     Examples
     --------
     >>> import unbend as ub
-    >>> X, coordinates = ub.datasets.swiss_roll(8000, random_state=0)
-    >>> in_cells = ub.partition.faithfulness(X, coordinates, points_per_cell=2000)
+    >>> X, coordinates = ub.datasets.swiss_roll(4000, random_state=0)
+    >>> in_cells = ub.partition.faithfulness(X, coordinates, points_per_cell=1000)
     >>> abs(in_cells.r_n / ub.faithfulness(X, coordinates).r_n - 1) < 1e-12
     True
     """

@@ -34,7 +34,7 @@ Array = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 FIELDS = ("r", "r_n", "r_c", "r_pca", "bound")
-"""What the core measures of each neighborhood, in its order."""
+"""Names of the numbers that the core measures of each neighborhood, in its order."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> A
 
 
 def _coinciding(x: Any, indices: Any, centers: Any) -> int:
-    """Return the number of neighborhoods whose points all coincide, as double precision sees it."""
+    """Return the number of neighborhoods whose points all coincide in double precision."""
     rows, found = max(1, COMPARED_ENTRIES // max(1, indices.shape[1] * x.shape[1])), 0
     for start in range(0, len(centers), rows):
         some = centers[start : start + rows]

@@ -1,4 +1,4 @@
-"""A partition from beginning to end: its stages, and what the tasks of each need of earlier results."""
+"""A partition from beginning to end: its stages, and the earlier results that their tasks need."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class Members:
 
     @property
     def core(self) -> npt.NDArray[np.bool_]:
-        """Whether each point belongs to the cell itself."""
+        """Mask of the points of the cell itself, without its halo."""
         return np.asarray(self.gaps < 0)
 
     def some(self, places: Any) -> Members:

@@ -186,7 +186,7 @@ class Task:
             raise FileError(f"{what}: use another folder, or remove it")
 
     def _mark(self) -> dict[str, Any]:
-        """Return what tells this task from others, as JSON holds it."""
+        """Return a record that identifies this task, for JSON."""
         mark = {
             "version": VERSION,
             "data": self.source.fingerprint(),
@@ -254,7 +254,7 @@ class Task:
         perfect = mean("coinciding", counted)
         return CellwiseFaithfulness(
             r=mean("r", s["measured"]),
-            r_n=mean("r_n", counted, math.inf),  # Nothing was measured, and that is not perfect.
+            r_n=mean("r_n", counted, math.inf),  # infinite, not perfect, if none was measured
             r_c=mean("r_c", counted, math.inf),
             r_pca=mean("r_pca", s["measured"]),
             lower_bound=mean("bound", counted),

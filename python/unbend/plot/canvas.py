@@ -59,7 +59,7 @@ CATEGORIES = (
     *("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6"),
     *("#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"),
 )
-"""Ten colors that can be told apart with all kinds of color vision (Petroff 2021)."""
+"""Ten colors that can be distinguished with all kinds of color vision (Petroff 2021)."""
 
 PLAIN, FAINT = "#3f90da", "0.82"
 
@@ -77,7 +77,7 @@ LONGEST = 4.0
 
 
 def picture(function: Function) -> Function:
-    """Complete the docstring of a function that draws: shared parameters, and what it returns."""
+    """Complete the docstring of a function that draws: shared parameters, and the result."""
     text = function.__doc__ or ""
     if "Returns\n" not in text:
         function.__doc__ = text.replace(

@@ -91,7 +91,7 @@ def versus_k(
     n_components : int, optional
         Dimension of the embeddings; by default the one chosen.
     log : bool, optional
-        Whether the measure has a logarithmic axis; by default it does above one decade.
+        If True, the measure has a logarithmic axis; by default it does above one decade.
 
     Examples
     --------

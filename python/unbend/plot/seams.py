@@ -1,4 +1,4 @@
-"""The two sides of a cut: each seam has one color on both, and arrows that tell how they fit together."""
+"""The two sides of a cut: each seam has one color on both, and arrows that show how they fit together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CENTERED = 0.2
 """Weight of the distance from the middle compared with the evenness of the seam."""
 
 AROUND, FEWEST_AROUND = 0.03, 32
-"""Share and smallest number of nearest points that tell the side of a seam on which the sheet lies."""
+"""Share and smallest number of nearest points that decide on which side of a seam the sheet lies."""
 
 
 NUMBERED = 12
@@ -76,7 +76,7 @@ def draw_seams(ax: Any, shown: Array, seams: Sequence[Seam], size: float) -> Non
 
 
 def _point_along(ax: Any, run: Run, color: str, number: str, reflected: bool) -> None:
-    """Draw an arrow beside a seam, and the number of the seam farther out."""
+    """Draw an arrow next to a seam, and the number of the seam farther out."""
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.patheffects import withStroke
     from matplotlib.transforms import ScaledTranslation

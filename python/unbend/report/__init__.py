@@ -52,7 +52,7 @@ class Report:
     n_drawn: int
 
     def __str__(self) -> str:
-        """Return the summary of the page, what the cuts of the embeddings leave out, and its path."""
+        """Return the summary of the page, the pairs that cuts leave out, and its path."""
         from .page import summary
 
         cuts = {name: quality.cut_sentence for name, quality in self.comparison.items()}
@@ -130,7 +130,7 @@ def report(
     random_state : int, Generator or RandomState, optional
         Seed of all random samples. It is written on the page.
     force : bool, default True
-        Whether to replace an existing file.
+        If True, replace an existing file.
 
     Returns
     -------

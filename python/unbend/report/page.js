@@ -1,6 +1,6 @@
 "use strict";
-// What the page does beyond bokeh: arrays from text, colors, the neighbors of a point, and words about it.
-// Text that came with the data is only ever set as textContent.
+// Functions of the page that bokeh lacks: arrays from text, colors, the neighbors of a point, and its description.
+// Text from the data is only set as textContent, never as HTML.
 (async () => {
   const $ = id => document.getElementById(id);
   const facts = JSON.parse($("facts").textContent);
@@ -27,7 +27,7 @@
     return made;
   }
 
-  // The numbers a point is called by: of a sample, those it has in the data.
+  // Index of each point in the data; points of a sample keep it.
   const called = i => columns.point ? columns.point[i] : i;
   const place = number => columns.point ? columns.point.indexOf(number) : number >= 0 && number < facts.n ? number : -1;
 
@@ -51,12 +51,12 @@
     }
   }
 
-  // The points are painted by ourselves, into an image that bokeh shows --------------------------------------
+  // The points, painted into an image that bokeh shows ------------------------------------------------------
 
   const pixel = color => (0xff000000 | parseInt(color.slice(5, 7) + color.slice(3, 5) + color.slice(1, 3), 16)) >>> 0;
   const palette = () => Uint32Array.from([...(mode.labels ? facts.categories : mode.labels === null ? [] : facts.scale), facts.plain], pixel);
 
-  /** The place of each point's color in the palette, the last for what has none. */
+  /** The place of each point's color in the palette, the last for points without one. */
   function coded(e) {
     const values = columns[mode.fields[e]], last = palette().length - 1, codes = new Uint8Array(facts.n);
     if (!values) return codes.fill(last);
@@ -84,7 +84,7 @@
     source.change.emit();
   }
 
-  /** Draw again, once for all that changes now, before the next frame. */
+  /** Draw again before the next frame, once for all changes until then. */
   function redraw(...places) {
     if (!stale.size) queueMicrotask(() => { const all = [...stale]; stale.clear(); all.forEach(draw); });
     places.forEach(e => stale.add(e));
@@ -240,7 +240,7 @@
     into.append(numbers(list));
   }
 
-  /** A box with the numbers of points, to be copied; very many are written when somebody goes there. */
+  /** A box with the numbers of points, to be copied; very many are written when the box gets the focus. */
   function numbers(list) {
     const box = element("textarea", undefined, { readOnly: true }), write = () => { box.value = [...list].map(called).join(", "); };
     box.setAttribute("aria-label", "numbers of the selected points");
@@ -279,7 +279,7 @@
     points.selected.indices = list;
   }
 
-  // What a person does --------------------------------------------------------------------------------------
+  // Events of the user -------------------------------------------------------------------------------------
 
   function move(picture, right, up, factor) {
     [[picture.x_range, right], [picture.y_range, up]].forEach(([range, step]) => {

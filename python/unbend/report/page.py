@@ -174,7 +174,7 @@ def _interval(value: Value) -> str:
     return "not known" if math.isnan(value.standard_error) else f"{low:.4g} to {high:.4g}"
 
 
-# What a browser runs -------------------------------------------------------------------------------------
+# Data for the browser ------------------------------------------------------------------------------------
 
 
 def _part(name: str) -> str:
@@ -285,7 +285,7 @@ def _little(array: npt.NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data
 
 
-# How to make it again ------------------------------------------------------------------------------------
+# Arguments of the page -----------------------------------------------------------------------------------
 
 
 def _arrays(context: MeasureContext) -> dict[str, npt.NDArray[Any]]:

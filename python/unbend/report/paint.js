@@ -1,11 +1,11 @@
 "use strict";
-// Points as pixels: two hundred thousand dots with smooth rims in some ten milliseconds, on any machine. Bokeh draws a
+// Points as pixels: two hundred thousand dots with smooth edges in some ten milliseconds, on any machine. Bokeh draws a
 // dot as a path, which takes a microsecond and more for each; here it is a stamp of a few pixels, blended into an image.
 
-/** A painter of dots at x, y, all of one size, into images; where dots lie on each other the last is on top. */
+/** A painter of dots at x, y, all of one size, into images; where dots overlap, the last is on top. */
 function painter() {
   const HALVES = 0x800080; // what rounds two channels, instead of cutting them off
-  const FINE = 4; // stamps for so many places of a dot within its pixel, along each axis
+  const FINE = 4; // number of places of a dot within its pixel, along each axis; each has a stamp
   let wide = new Uint32Array(0); // the image with a margin on all sides, so that no stamp is cut
 
   /** The pixels of a dot and how much of each it covers, in 256ths, for each of its places within a pixel. */
@@ -31,7 +31,7 @@ function painter() {
     for (let i = 0; i < n; i++) {
       if (wanted && wanted[i] !== value) continue;
       const u = (x[i] - left) * perX + margin, v = (y[i] - bottom) * perY + margin;
-      // what is no number is nowhere
+      // points without coordinates are not painted
       if (!(u > margin / 2 && v > margin / 2 && u < width + 1.5 * margin && v < height + 1.5 * margin)) continue;
       const column = u | 0, line = v | 0, [offsets, shares] = table[((v - line) * FINE | 0) * FINE + ((u - column) * FINE | 0)];
       const color = palette[codes[i]], base = line * stride + column;

@@ -31,7 +31,7 @@ MOST_DRAWN = 200_000
 
 MOST_AXES = 3
 MOST_COLORS = 20
-"""Number of different labels above which colors cannot be told apart."""
+"""Number of different labels above which colors cannot be distinguished."""
 
 NEAR_BYTES, MOST_NEAR = 16_000_000, 50
 """Largest size of all lists of neighbors, and of one list."""
@@ -99,7 +99,7 @@ class Scene:
         return cls(n, drawn, known, numbers, thumbnails, seams)
 
     def shown(self, context: MeasureContext, found: Comparison, by: str | None) -> Shown:
-        """Return what the page draws, with the embeddings in the order of the comparison; `by` if it was given."""
+        """Return the scene of the page, in the order of the comparison; `by` if the caller named it."""
         shade, ys, copies = _shade(found, by), context.ys, len(found)
         columns: dict[str, Array] = {}
         embeddings, sides, modes = [], [], []

@@ -1,4 +1,4 @@
-//! Points and graphs of Python: checked once, kept where they are. The one place where dtypes branch.
+//! Points and graphs of Python: checked once and not copied. No other file branches on dtypes.
 
 use std::ops::Deref;
 
@@ -107,7 +107,7 @@ pub struct Entries<'a> {
     checked: bool,
 }
 
-/// Checks the entries if they were not; runs inside [`crate::run`], so that a large array can be interrupted.
+/// Checks the entries unless they were checked before; inside [`crate::run`], so that it can be interrupted.
 pub fn points<'a>(
     name: &'static str,
     entries: Entries<'a>,
@@ -230,7 +230,7 @@ methods! {
     /// The undirected graph.
     symmetrized() -> NewGraph = |graph, _m| Ok(NewGraph(graph.symmetrized()));
 
-    /// For every neighbor of every point whether the two are among the pairs.
+    /// Flag for every neighbor of every point: true if the two are among the pairs.
     marked(pairs: Flat<u32>) -> Array<bool> = |graph, _m| cut::marked(graph, pairs).map(Owned);
 
     /// The neighborhoods without their torn members.

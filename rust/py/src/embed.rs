@@ -1,4 +1,4 @@
-//! Geodesic distances, new points, and what is done to finished embeddings: `unbend::embed` for Python.
+//! Geodesic distances, new points, and changes of finished embeddings: `unbend::embed` for Python.
 
 use numpy::{PyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;

@@ -1,5 +1,5 @@
-//! The shape of all exported functions: arguments are lent to the core, the work runs on other threads, and what it
-//! returns is converted.
+//! The form of all exported functions: arguments are lent to the core, the work runs on other threads, and the
+//! result is converted.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 /// An argument that other threads can read.
 pub trait Lend {
-    /// The argument as the core sees it.
+    /// The argument in the type of the core.
     type Lent<'a>: Send
     where
         Self: 'a;

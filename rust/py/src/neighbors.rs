@@ -25,7 +25,7 @@ fn parts(knn: Knn) -> (NewGraph, Array) {
 }
 
 record! {
-    /// What pruning found.
+    /// Result of pruning.
     Pruning of charts::Pruned {
         dropped: Array<bool>, n_doubtful: usize, n_joining: usize, off_tangent: f64, angle: f64,
     }
@@ -66,7 +66,7 @@ functions! {
         Ok((Owned(c.bases), Owned(c.charts), Owned(c.singular_values), Owned(c.residual_fractions)))
     };
 
-    /// Local variances of some points at some scales, and what is left of them; flat.
+    /// Local variances of some points at some scales, and the remaining variance; flat.
     spectra(x: Matrix, centers: Flat<u32>, scales: Vec<usize>, n_values: usize) -> Array = |m| {
         charts::spectra(&points("X", x, m)?, centers, scales, n_values, m).map(Owned)
     };
@@ -81,7 +81,7 @@ functions! {
         charts::prune(&points("X", x, m)?, &graph, n_components, m).map(Pruning::from)
     };
 
-    /// All points, moved towards the surface that they lie near.
+    /// All points, moved toward the surface that they lie near.
     projected(x: Matrix, graph: Lists, n_components: usize) -> Array = |m| {
         charts::projected(&points("X", x, m)?, &graph, n_components, m).map(Owned)
     };

@@ -1,4 +1,4 @@
-//! The problem of a fit: points, graph, dimension, objective and threads, and what is made from them on demand.
+//! The problem of a fit: points, graph, dimension, objective and threads, and values that are made from them on demand.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +24,7 @@ impl Named for Objective {
     const NAMES: &'static [(&'static str, Self)] = &[("R", Self::R), ("R_N", Self::RN), ("R_C", Self::RC)];
 }
 
-/// All about one embedding but the embedding.
+/// Measures and frames of one embedding, without its coordinates.
 #[pyclass(frozen, module = "unbend._core")]
 pub struct Problem {
     #[pyo3(get)]
@@ -40,7 +40,7 @@ pub struct Problem {
     cells: Cells,
 }
 
-/// What is made on first use, once.
+/// Values that are made once, on first use.
 #[derive(Default)]
 struct Cells {
     refiner: OnceLock<Refiner>,
@@ -51,7 +51,7 @@ struct Cells {
     lower_bound: OnceLock<f64>,
 }
 
-/// A problem at work: its arrays as the core sees them.
+/// A problem during a call: its arrays in the types of the core.
 #[derive(Clone, Copy)]
 pub struct Task<'t, 'p> {
     pub x: &'t unbend::Points<'p>,
@@ -213,7 +213,7 @@ methods! {
     /// The median distance to the farthest neighbor.
     spacing() -> f64 = |task| task.spacing();
 
-    /// For every neighbor whether `y` tears it off by more than `tau`, without slivers of fewer than `least` points.
+    /// Flag for every neighbor: true if `y` tears it off by more than `tau`. Slivers below `least` points do not count.
     torn(y: Matrix, tau: f64, least: usize, gap: f64) -> Array<bool> = |task| {
         let (y, spacing) = (points("Y", y, task.monitor)?, task.spacing()?);
         let mut torn = cut::torn(task.x, &y, task.graph, spacing, tau, task.monitor)?;

@@ -40,7 +40,7 @@ impl RankTables {
         Ok(RankTables { tables: tables.map_err(to_python)?, n_jobs })
     }
 
-    /// What `new` takes: it makes copies and pickles possible.
+    /// Arguments of `new`, for copies and pickles.
     fn __getnewargs__(&self) -> (usize, Table<u32>, Table<u32>, usize) {
         let t = &self.tables;
         (t.n, table(t.in_x.clone(), t.k), table(t.in_y.clone(), t.k), self.n_jobs)

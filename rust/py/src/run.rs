@@ -1,5 +1,5 @@
-//! The one place that lets go of the interpreter, looks for Ctrl-C, reports progress, and turns errors and panics of
-//! the core into exceptions.
+//! Runs the core: this file alone releases the interpreter, checks for Ctrl-C, reports progress, and turns errors and
+//! panics of the core into exceptions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use unbend::{Error, Monitor, Result, Unmonitored};
 
 create_exception!(_core, Stopped, PyRuntimeError, "A callback asked to stop before there was a result.");
 
-/// How long a Ctrl-C can wait before it is seen, and how often progress is reported.
+/// Time between two checks for Ctrl-C, and between two reports of progress.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A callable that takes (stage, done, total) and returns true to stop; or nothing.
@@ -33,7 +33,7 @@ impl Monitor for Watch {
     }
 
     fn progress(&self, stage: &'static str, done: usize, total: usize) {
-        // A thread that finds the lock taken has nothing newer to report.
+        // If another thread holds the lock, its report is as new as this one.
         if let Ok(mut latest) = self.latest.try_lock() {
             let further = latest.is_none_or(|(known, before, _)| known != stage || before < done);
             if further {
@@ -44,7 +44,7 @@ impl Monitor for Watch {
 }
 
 /// Runs `work` on `n_jobs` threads (0: all) and passes its progress on. The calling thread waits without the
-/// interpreter and wakes only to ask Python for signals. A panic of the core becomes a `RuntimeError`.
+/// interpreter and wakes only to check for signals. A panic of the core becomes a `RuntimeError`.
 pub fn run<T: Send>(
     py: Python<'_>,
     n_jobs: usize,
@@ -83,7 +83,7 @@ pub fn run_on<T: Send>(
     settled(outcome)
 }
 
-/// Runs work that ends within milliseconds: on the threads of a pool, but without one more that looks for signals.
+/// Runs work that ends within milliseconds: on the threads of a pool, without a check for signals.
 pub fn run_briefly<T: Send>(
     py: Python<'_>,
     pool: Option<&ThreadPool>,
@@ -112,7 +112,7 @@ fn look_up(py: Python<'_>, watch: &Watch, progress: &Progress) -> PyResult<()> {
     }
 }
 
-/// What a panic becomes. Data that another thread writes to can break any rule.
+/// Error that a panic becomes. It can occur if another thread writes to the data during a call.
 const BROKEN: &str = "the core broke one of its own rules: another thread changed the data during the call, or this is \
                       a defect, please report it";
 

@@ -1,4 +1,4 @@
-//! The tangents of a problem: greedy embeddings, frames, and what is cut along them.
+//! The tangents of a problem: greedy embeddings, frames, and cuts.
 
 use std::sync::OnceLock;
 
@@ -27,7 +27,7 @@ pub struct Tangents {
     connection: OnceLock<Connection>,
 }
 
-/// Tangents at work.
+/// Tangents during a call.
 struct Aligner<'t, 'p> {
     task: &'t Task<'t, 'p>,
     tangents: &'t Tangents,
@@ -105,7 +105,7 @@ impl From<cut::Seam> for Seam {
 methods! {
     Tangents {}
 
-    /// An embedding that lays each neighborhood against those before it.
+    /// An embedding that aligns each neighborhood with those before it.
     greedy(
         tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None
     ) -> Greedy = |aligner| {
@@ -173,7 +173,7 @@ methods! {
         Ok((Owned(indptr.unwrap_or_default()), Owned(indices), Owned(blocks)))
     };
 
-    /// The frames that fit an embedding best, on the whole graph or without what is torn.
+    /// The frames that fit an embedding best, on the whole graph or without torn pairs.
     frames_of(y: Flat, torn: Option<Flat<bool>> = None) -> Array = |aligner| {
         embed::frames_of(&aligner.atlas()?, y, torn, aligner.task.monitor).map(Owned)
     };

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// a matrix can occur later.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
-#[allow(missing_docs)] // the messages say what the fields are
+#[allow(missing_docs)] // the messages describe the fields
 pub enum Error {
     /// An array has no rows or no columns.
     #[error("{name} is empty: it has shape ({rows}, {columns})")]

@@ -1,13 +1,13 @@
 //! Progress of a long computation, and how to stop it.
 //!
-//! The core knows no clock, terminal or interpreter. It calls [`Monitor::check`] every few milliseconds of work, from
+//! The core uses no clock, terminal or interpreter. It calls [`Monitor::check`] every few milliseconds of work, from
 //! any thread, and the caller's [`Monitor`] decides what happens.
 
 use crate::error::{Error, Result};
 
 /// Receives progress reports and can stop a computation. Several threads call it at once.
 pub trait Monitor: Sync {
-    /// Whether the computation must stop. It is called often, so it must be cheap. By default it never stops.
+    /// Returns true if the computation must stop. It is called often, so it must be cheap. By default it never stops.
     fn stop_requested(&self) -> bool {
         false
     }

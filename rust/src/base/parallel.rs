@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::monitor::Monitor;
 
-/// Points handled between two looks at the monitor: about a millisecond of work.
+/// Points handled between two checks of the monitor: about a millisecond of work.
 pub(crate) const CHUNK: usize = 512;
 
 /// Calls `f`, compiled for the widest vectors of the processor. Mark the closure `#[inline(always)]`, and all that it

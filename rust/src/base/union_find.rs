@@ -31,9 +31,9 @@ pub struct UnionFind<R = ()> {
 pub enum Joined {
     /// The points were in two sets, which are one now.
     Merged,
-    /// The points were in one set already. `consistent` is whether their known relation is the given one.
+    /// The points were in one set already.
     Before {
-        /// Whether the relation that was known is the one that was given.
+        /// True if the known relation equals the given one.
         consistent: bool,
     },
 }

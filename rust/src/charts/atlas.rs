@@ -41,7 +41,7 @@ pub struct Atlas<'a, 'p> {
     form: Cow<'a, Form>,
 }
 
-/// What an atlas has computed. It can outlive the atlas and serve another one of the same data and graph.
+/// Results of an atlas. They can outlive it and serve another atlas of the same data and graph.
 #[derive(Debug, Clone)]
 pub struct AtlasCache(Form);
 
@@ -55,14 +55,14 @@ enum Form {
     Whole,
 }
 
-/// What an atlas knows about its tangents.
+/// Form in which an atlas holds its tangents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tangents {
     /// Their bases: any two tangents can be compared.
     Known,
     /// Charts only: two tangents can be compared through the points that both neighborhoods contain.
     Charted,
-    /// Nothing.
+    /// No tangents.
     None,
 }
 
@@ -142,7 +142,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         Ok(atlas)
     }
 
-    /// Returns what was computed, for [`Atlas::lend`].
+    /// Returns the computed values, for [`Atlas::lend`].
     pub fn keep(self) -> AtlasCache {
         AtlasCache(self.form.into_owned())
     }
@@ -260,7 +260,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         if local.norm2 > 0.0 { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// What this atlas knows about its tangents.
+    /// Form in which this atlas holds its tangents.
     pub fn tangents(&self) -> Tangents {
         match *self.form {
             Form::Bases(_) => Tangents::Known,
@@ -418,7 +418,7 @@ fn spread2(flat: &[f64], dim: usize) -> f64 {
     (0..dim).map(along).sum()
 }
 
-/// T (T'T)^-1 for a chart about its mean: what its points weigh in its directions.
+/// T (T'T)^-1 for a chart about its mean: the weights of its points in its directions.
 fn regression(chart: &[f64], d: usize) -> Vec<f64> {
     let count = (chart.len() / d) as f64;
     let mut centered = chart.to_vec();

@@ -167,7 +167,7 @@ impl<T: Factor> Rows<T> {
 }
 
 impl Rows<f64> {
-    /// The `d` sums of `rows` that `weights` wants.
+    /// The `d` sums of `rows` with these `weights`.
     fn combine(&mut self, rows: &Self, weights: &[f64], d: usize) {
         self.shape(d, rows.width);
         vectorized(
@@ -203,7 +203,7 @@ fn products_of<T: Factor>(a: &[T], b: [&[T]; SIDE]) -> [f64; SIDE] {
     sums.map(|lanes| lanes.iter().fold(0.0, |sum, &v| sum + v.into()))
 }
 
-/// Products about the mean of the points instead of the first: rows and columns then add up to zero.
+/// Products relative to the mean of the points instead of the first: rows and columns then add up to zero.
 fn center(products: &mut [f64], m: usize) {
     let means: Vec<f64> = products.chunks_exact(m).map(|row| row.iter().sum::<f64>() / m as f64).collect();
     let mean = means.iter().sum::<f64>() / m as f64;

@@ -82,7 +82,7 @@ impl Local {
         self.row.resize(q, 0.0);
         let (row, padded) = (&mut self.row[..q], self.padded);
         for column in self.x.chunks_exact_mut(padded.max(1)) {
-            column.iter_mut().rev().take(LANES).for_each(|v| *v = 0.0); // what the points do not overwrite
+            column.iter_mut().rev().take(LANES).for_each(|v| *v = 0.0); // the padding
         }
         for (p, i) in members.enumerate() {
             points.copy_row(i, row);
@@ -145,7 +145,7 @@ impl Local {
         }
     }
 
-    /// Takes from all rows of `raw` the point in `row`.
+    /// Subtracts the point in `row` from all rows of `raw`.
     #[inline(always)]
     fn shift(&mut self) {
         let row = &self.row[..self.dim];
@@ -244,7 +244,7 @@ impl Local {
     }
 }
 
-/// Takes the part of `row` in the span of `basis` out of it, adds its coordinates, and returns the length left. All
+/// Removes from `row` its part in the span of `basis`, adds its coordinates, and returns the remaining length. All
 /// products come first, because they are independent.
 #[inline(always)]
 fn project(basis: &[f64], row: &mut [f64], coordinates: &mut [f64], along: &mut [f64]) -> f64 {

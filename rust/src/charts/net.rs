@@ -230,13 +230,13 @@ pub fn tangent_scale(
 
 /// The steadiest scale so far, going up.
 struct Choice {
-    /// Of the graph's own neighborhoods.
+    /// Quality at the graph's own neighborhoods.
     base: Steadiness,
     best: Option<(usize, Steadiness)>,
 }
 
 impl Choice {
-    /// Takes the next scale, and says whether larger ones need not be looked at.
+    /// Takes the next scale, and returns true if larger ones need not be examined.
     fn is_made(&mut self, scale: usize, found: Steadiness) -> bool {
         let worse = |best: &Steadiness| found.beyond > best.beyond || found.tilt2 > best.tilt2;
         if self.best.as_ref().is_some_and(|(_, best)| worse(best)) {
@@ -256,7 +256,7 @@ impl Choice {
     }
 }
 
-/// How well tangents are known at a scale: medians over neighborhoods.
+/// Quality of the tangents at a scale: medians over neighborhoods.
 struct Steadiness {
     /// |P P' - Q Q'|^2 / 4 for the tangents P and Q of two halves: the variance of that of the whole.
     tilt2: f64,
@@ -325,7 +325,7 @@ fn draw(n: usize, size: usize, seed: u64, stage: &'static str) -> Vec<u32> {
     order
 }
 
-/// Some of the points: copied to `rows`, or, if they are all, where they lie.
+/// Some of the points: copied to `rows`, or borrowed if they are all.
 pub(super) fn choose<'r>(
     points: &'r Points,
     chosen: &[u32],

@@ -1,4 +1,4 @@
-//! Local projection: noisy points moved towards the surface that they lie near.
+//! Local projection: noisy points moved toward the surface that they lie near.
 //!
 //! [`projected`] moves each point to the mean of its projections on the planes of all neighborhoods that hold it.
 //! [`settled`] moves some of many points each to the plane of its own, larger neighborhood.

@@ -1,7 +1,8 @@
-//! Pruning: which edges of a neighborhood graph are short circuits between distant parts of the surface.
+//! Pruning: finds the edges of a neighborhood graph that are short circuits between distant parts of the surface.
 //!
-//! An edge is *doubtful* if its part off the tangents of its ends, or the angle between these tangents, is far above the
-//! usual values of the same data: above the third quartile by [`DOUBTFUL`] times the distance of the quartiles. It is
+//! An edge is *doubtful* if its part off the tangents of its ends, or the angle between these tangents, is far above
+//! the usual values of the same data: above the third quartile by [`DOUBTFUL`] times the distance of the quartiles. It
+//! is
 //! *wrong* above [`WRONG`] times that distance. Tangents are found from edges that are not doubtful, three times in
 //! turn, so that outliers do not shape them. Then doubtful edges that join separate pieces are taken back, the least
 //! doubtful first, and so are all edges whose ends a path of the kept edges joins that is not much longer.
@@ -40,10 +41,10 @@ const ANGLE: f64 = 2.0;
 /// An edge is taken back if a path of kept edges between its ends is at most this many times as long.
 const DETOUR: f64 = 3.0;
 
-/// Which edges of a graph are short circuits.
+/// Short circuits of a graph.
 #[derive(Debug, Clone, Default)]
 pub struct Pruned {
-    /// For every neighbor of every point, whether the edge to it is dropped.
+    /// Flag for every neighbor of every point: true if the edge to it is dropped.
     pub dropped: Vec<bool>,
     /// Number of doubtful or wrong edges, those that were taken back included.
     pub n_doubtful: usize,
@@ -81,7 +82,7 @@ pub fn prune(
     Ok(found)
 }
 
-/// How doubtful every edge is: above 1 it is doubtful, or wrong.
+/// Score of every edge: above 1 it is doubtful, or wrong.
 struct Doubts {
     doubtful: Vec<f64>,
     wrong: Vec<f64>,
@@ -248,7 +249,7 @@ fn restore(
             }
             let limit = DETOUR * steps.iter().map(|step| step.2).fold(0.0, f64::max);
             if tree.grow_within(&lengths, i, limit, monitor).is_err() {
-                return supported; // what is computed after a stop is thrown away
+                return supported; // results after a stop are discarded
             }
             let detour = |j: u32| tree.distances()[places[j as usize] as usize];
             let near = steps.iter().filter(|(j, _, length)| *length == 0.0 || detour(*j) <= DETOUR * length);

@@ -22,7 +22,7 @@ use crate::points::Points;
 const PATHS: &str = "paths";
 const SCALING: &str = "scaling";
 
-const LANES: usize = 8; // Sums run in so many parts side by side.
+const LANES: usize = 8; // Number of partial sums that run side by side.
 
 /// M(i), the mean distance of each point to its neighbors; where it is 0, the least mean above 0.
 pub fn spread(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
@@ -34,7 +34,7 @@ pub fn spread(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Resul
     Ok(means)
 }
 
-/// The unit of all that is kept: the longest edge, or 1 where no edge has a length.
+/// The unit of all stored distances: the longest edge, or 1 if no edge has a length.
 pub fn unit(graph: &Lengths) -> f64 {
     if graph.longest() > 0.0 { graph.longest() } else { 1.0 }
 }
@@ -52,7 +52,7 @@ pub fn distances_from(graph: &Lengths, sources: &[u32], monitor: &dyn Monitor) -
     Ok(rows)
 }
 
-/// The distances from new points to all, row after row: each is joined to `k` points, so far from it as `lengths` says.
+/// The distances from new points to all, row after row: each is joined to `k` points, at the distances in `lengths`.
 pub fn distances_to_new(
     graph: &Lengths,
     lists: &[u32],
@@ -98,7 +98,7 @@ impl Triangle {
         Ok(Triangle { rows })
     }
 
-    /// How many points.
+    /// Number of points.
     #[allow(clippy::len_without_is_empty)] // never empty
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -153,7 +153,7 @@ impl Triangle {
 
 impl Drop for Triangle {
     fn drop(&mut self) {
-        // many rows on many threads were made, and are given back as fast
+        // many rows were allocated on many threads; this frees them as fast
         std::mem::take(&mut self.rows).into_par_iter().for_each(drop);
     }
 }

@@ -49,9 +49,9 @@ fn check_indices(indices: &[u32], k: usize, n: usize) -> Result<()> {
     }
 }
 
-const LOOK: usize = 256; // Steps between two looks at the monitor.
+const LOOK: usize = 256; // Steps between two checks of the monitor.
 
-/// Looks at the monitor once in many steps.
+/// Checks the monitor once in many steps.
 #[inline]
 fn check_sometimes(step: usize, monitor: &dyn Monitor) -> Result<()> {
     if step.is_multiple_of(LOOK) { monitor.check() } else { Ok(()) }

@@ -22,7 +22,7 @@ const STAGE: &str = "rectify";
 const STEPS: usize = 1000; // Maximum number of steps of the search.
 const SETTLED: f64 = 1e-12; // It ends as soon as a step changes the map by less than this share.
 
-/// Directions in which the embedding has less than this share of its largest squared extent are none.
+/// Directions in which the embedding has less than this share of its largest squared extent are ignored.
 const FLAT: f64 = 1e-28;
 
 /// A neighborhood smaller than this share of the largest is a single spot, which any map shows as it is.
@@ -31,9 +31,9 @@ const SPOT: f64 = 1e-100;
 /// The best linear map.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rectified {
-    /// d x d, symmetric: the embedding Y B is turned as little as it can be.
+    /// d x d, symmetric: Y B is rotated as little as possible.
     pub matrix: Vec<f64>,
-    /// How many times frames and map were found in turn.
+    /// Number of times that frames and map were found in turn.
     pub steps: usize,
 }
 

@@ -25,12 +25,12 @@ use crate::points::Points;
 const STAGE: &str = "frames";
 
 pub(super) const CHUNK: usize = 512; // Neighborhoods handled at once.
-const TOGETHER: usize = 8; // Neighborhoods of which frames are found at the same time.
+const TOGETHER: usize = 8; // Number of neighborhoods whose frames are found at the same time.
 
-/// Below this a squared size is as good as none: sums of reciprocals could overflow.
+/// A squared size below this counts as 0: sums of reciprocals could overflow.
 const VANISHING: f64 = 1e-290;
 
-/// What is minimized.
+/// The objective that is minimized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Objective {
     /// The mean of G, eq. 3.
@@ -42,7 +42,7 @@ pub enum Objective {
     RC,
 }
 
-/// What refinement needs to know of data and graph: computed once.
+/// Values of data and graph that refinement needs, computed once.
 #[derive(Debug)]
 pub struct Refiner {
     n_components: usize,
@@ -67,7 +67,7 @@ struct Shapes {
     flat: Vec<f64>,
 }
 
-/// The right-hand side of eq. 11, and how good the embedding was that the frames are from.
+/// The right-hand side of eq. 11, and the objective of the embedding that the frames come from.
 #[derive(Debug, Clone)]
 pub struct Frames {
     /// sum of w_i H_i X A_i, point after point.
@@ -216,7 +216,7 @@ impl Refiner {
         Ok(Frames { right_hand_side: self.gather(&targets, graph), objective })
     }
 
-    /// Whether it can be the graph that `places` are about.
+    /// Fails unless this can be the graph that `places` belong to.
     pub(super) fn check_graph(&self, graph: &Neighborhoods) -> Result<()> {
         let right = "the graph that refinement knows";
         check_len("the neighborhood graph", graph.len(), right, self.held.len())?;
@@ -359,12 +359,12 @@ impl Refiner {
 /// Rows that are summed side by side, so that it is done in vectors however few columns there are.
 const ABREAST: usize = 8;
 
-/// Takes the mean on every component of a graph out of vectors: what sum of w_i H_i maps to zero.
+/// Subtracts the mean on every component of a graph from vectors: sum of w_i H_i maps it to zero.
 #[derive(Debug)]
 pub struct Centering {
     /// The component of every point, if there are several.
     labels: Option<Vec<u32>>,
-    /// How many points each component has.
+    /// Number of points of each component.
     sizes: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The sign of a determinant: whether a matrix reflects.
+//! The sign of a determinant, which is negative if a matrix reflects.
 
 /// The sign of the determinant of a d x d matrix, which is destroyed; 0 if the matrix is singular.
 ///

@@ -1,4 +1,4 @@
-//! Small dense kernels. They know nothing of points, neighbors or Python.
+//! Small dense kernels. They do not use points, neighbors or Python.
 //!
 //! Matrices are flat slices, column after column. Loops take sizes as arguments and are inlined: a caller with constant
 //! sizes gets unrolled code. Only the eigenvalues of matrices larger than 4 x 4 allocate memory.

@@ -132,7 +132,7 @@ pub fn complete(a: &mut [f64], q: usize, j: usize) {
     }
 }
 
-/// Takes the part along the unit vector `direction` out of `v`.
+/// Removes from `v` its part along the unit vector `direction`.
 #[inline(always)]
 pub fn remove(direction: &[f64], v: &mut [f64]) {
     let along = dot(direction, v);

@@ -105,7 +105,8 @@ impl WithSimd for Newton<'_> {
     }
 }
 
-/// Lays matrices side by side, entry by entry, each divided by its largest; what is missing or zero is the identity.
+/// Lays matrices side by side, entry by entry, each divided by its largest; missing or zero matrices become the
+/// identity.
 #[inline(always)]
 fn lay_side_by_side(z: &[f64], q: usize, many: usize, x: &mut [f64]) {
     let size = x.len() / many;
@@ -122,7 +123,7 @@ fn lay_side_by_side(z: &[f64], q: usize, many: usize, x: &mut [f64]) {
 struct Batch<S: Simd> {
     simd: S,
     d: usize,
-    /// Those of which the factor is found, as far as is known.
+    /// Matrices whose factor has been found so far.
     found: S::m64s,
 }
 
@@ -196,8 +197,8 @@ impl<S: Simd> Batch<S> {
         self.found = simd.and_m64s(self.found, simd.not_m64s(moving));
     }
 
-    /// Replaces matrices by their inverses, by eliminations with exchanged rows; says which have none. A matrix and its
-    /// transpose have inverses that are transposes: it does not matter that this reads rows where columns lie.
+    /// Replaces matrices by their inverses, by eliminations with exchanged rows; returns which have none. A matrix and
+    /// its transpose have inverses that are transposes: it does not matter that this reads rows where columns lie.
     #[inline(always)]
     fn invert(&self, m: &mut [S::f64s], exchanged: &mut [S::f64s]) -> S::m64s {
         let (simd, d) = (self.simd, self.d);
@@ -276,7 +277,7 @@ impl<S: Simd> Batch<S> {
         self.simd.first_true_m64s(mask) < S::F64_LANES
     }
 
-    /// The sums of products of entries; four chains of sums do not wait for each other.
+    /// The sums of products of entries; four chains of sums run independently.
     #[inline(always)]
     fn product(&self, a: &[S::f64s], b: &[S::f64s]) -> S::f64s {
         let simd = self.simd;

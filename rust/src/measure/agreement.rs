@@ -1,8 +1,8 @@
-//! Agreement with geodesic distances over a middle range: do balls of many points lie in the embedding as they should?
+//! Agreement with geodesic distances over a middle range: distances within balls of some hundred points.
 //!
-//! R_N looks at neighborhoods only, and noise or a fold between neighborhoods can hide from it. Here the distances in
+//! R_N compares neighborhoods only, and misses noise or a fold between them. Here the distances in
 //! the embedding are compared with shortest paths on the neighborhood graph, within balls of some hundred points: far
-//! enough to see a fold, near enough not to run round a hole of the data.
+//! enough to see a fold, near enough not to go around a hole of the data.
 //!
 //! Cost: O(s m k log m) per ball of m points and s sources, independent of n.
 
@@ -31,12 +31,12 @@ const MOST_SCALE: f64 = 1.25;
 /// A ball whose squared distances sum up to less than this share of the usual is a point with its copies.
 const POINTLIKE: f64 = 1e-12;
 
-/// Which balls to compare.
+/// The balls to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct AgreementParams {
     /// Number of balls around points drawn at random; all points if there are fewer.
     pub n_balls: usize,
-    /// Number of balls around the points whose steps to neighbors have the wrong length most.
+    /// Number of balls around the points with the largest errors in the lengths of edges.
     pub n_worst: usize,
     /// Number of points of a ball, its center included; at least 2.
     pub size: usize,
@@ -52,7 +52,7 @@ impl Default for AgreementParams {
     }
 }
 
-/// How far the distances in an embedding are from geodesic ones.
+/// Errors of the distances in an embedding, compared with geodesic distances.
 #[derive(Debug, Clone, Default)]
 pub struct Agreement {
     /// The center of each ball: those drawn at random, then the worst.
@@ -87,7 +87,7 @@ pub fn agreement(
         monitor,
         || (),
         |(), c| {
-            // A stop must not wait for the other balls of this thread; what is computed after it is thrown away.
+            // A stop must not wait for the other balls of this thread; later results are discarded.
             if monitor.stop_requested() {
                 Sums::default()
             } else {

@@ -57,7 +57,7 @@ pub enum Normalization {
 /// The neighborhoods to measure, and the divisor of the error.
 #[derive(Debug, Clone, Copy)]
 pub struct AsimParams<'a> {
-    /// Whether a point belongs to its own neighborhood.
+    /// True if a point belongs to its own neighborhood.
     pub include_self: bool,
     /// The divisor of the squared error.
     pub normalization: Normalization,
@@ -93,7 +93,7 @@ pub fn asim_all(
     check_centers(params.centers, x.len())?;
     let n = params.centers.map_or(x.len(), <[u32]>::len);
     let values = map_points(n, STAGE, monitor, Workspace::default, |workspace, place| {
-        // Many coordinates make a neighborhood slow; what is computed after a stop is thrown away.
+        // Many coordinates make a neighborhood slow; results after a stop are discarded.
         if y.dim() > 2 && monitor.stop_requested() {
             return 0.0;
         }
@@ -104,7 +104,7 @@ pub fn asim_all(
     Ok(values)
 }
 
-/// Everything that one neighborhood needs, reused by the next.
+/// Buffers of one neighborhood, reused by the next.
 #[derive(Default)]
 struct Workspace {
     /// H X_i, then divided by its norm.
@@ -168,7 +168,7 @@ impl Workspace {
         if rest < CANCELS { self.residual(rank) } else { rest }.min(1.0)
     }
 
-    /// Brings the columns of H Y_i that are not zero to the front and to length 1; says how many there are.
+    /// Moves the columns of H Y_i that are not zero to the front and to length 1; returns their number.
     fn normalize_columns(&mut self) -> usize {
         let padded = self.y.padded;
         let mut rank = 0;
@@ -208,7 +208,7 @@ impl Workspace {
                 known.chunks_exact(q).for_each(|axis| remove(axis, direction));
             }
             let left = dot(direction, direction).sqrt();
-            // Squares of what is shorter have no digits.
+            // Squares of shorter columns have no digits.
             if left > DEPENDENT * length && left * left > COLLAPSED {
                 direction.iter_mut().for_each(|v| *v /= left);
                 known.chunks_exact(q).for_each(|axis| remove(axis, direction));
@@ -261,7 +261,7 @@ impl Workspace {
     }
 }
 
-/// Where climbs begin: orthogonal matrices end to end, column after column.
+/// Starts of the climbs: orthogonal matrices end to end, column after column.
 #[derive(Default)]
 struct Starts {
     rank: usize,
@@ -300,7 +300,7 @@ impl Starts {
 }
 
 /// An orthogonal matrix on its way to the maximum. For each p_i a row: its products with the columns of R, then its
-/// own entries, so that both are turned at once.
+/// own entries, so that both are rotated at once.
 #[derive(Default)]
 struct Climb {
     rank: usize,
@@ -348,7 +348,7 @@ impl Climb {
         }
     }
 
-    /// Turns p_i and p_j towards each other as is best for both; by how much the sum grows.
+    /// Rotates p_i and p_j in their plane as is best for both; returns the increase of the sum.
     fn solve_pair(&mut self, i: usize, j: usize) -> f64 {
         let (a1, a2, b1, b2) = (self.along(i, i), self.along(j, i), self.along(i, j), self.along(j, j));
         let b = ((a1 - a2) * (a1 + a2) + (b2 - b1) * (b2 + b1)) / 2.0;

@@ -29,7 +29,7 @@ use super::procrustes::check_centers;
 
 const STAGE: &str = "geodesic";
 
-/// Distances computed between two looks at the monitor.
+/// Distances computed between two checks of the monitor.
 const LOOK: usize = 4096;
 
 /// The measures over all pairs, and the stretch of every source.
@@ -109,7 +109,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// What is collected after a stop is thrown away.
+    /// Results after a stop are discarded.
     fn collect(&mut self, tree: &Tree, embedded: &Embedded, units: Units, monitor: &dyn Monitor) {
         self.x.clear();
         self.y.clear();
@@ -168,7 +168,7 @@ fn leave_one_out(seen: &[Seen]) -> (Sums, Vec<Sums>) {
     (before, without)
 }
 
-/// What one source contributes to a number that is known with and without it (Tukey's pseudovalue).
+/// Contribution of one source to a number that is known with and without it (Tukey's pseudovalue).
 fn pseudo(value: f64, without: f64, count: usize) -> f64 {
     if value == without { value } else { value + (count - 1) as f64 * (value - without) }
 }

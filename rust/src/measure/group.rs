@@ -2,7 +2,7 @@
 //! dimensions.
 //!
 //! The mathematics is that of `procrustes`, with each number widened to one for each lane. Neighborhoods whose points
-//! or images coincide or lie on a line, or have extreme magnitudes, are handed back to be measured alone.
+//! or images coincide or lie on a line, or have extreme magnitudes, are measured one by one instead.
 
 use std::array::from_fn;
 
@@ -43,7 +43,7 @@ struct Tangents<const Q: usize> {
     extents2: [Lanes; Q],
 }
 
-/// What the points add up to once all rotations are known.
+/// Sums over the points after all rotations are known.
 #[derive(Default)]
 struct Sums {
     rigid: Lanes,
@@ -215,7 +215,7 @@ fn principal<const Q: usize>(mut s: [[Lanes; Q]; Q]) -> Tangents<Q> {
     Tangents { directions, extents2 }
 }
 
-/// Whether directions i and j are as good as uncorrelated in every lane.
+/// Returns whether directions i and j are nearly uncorrelated in every lane.
 #[inline(always)]
 fn negligible<const Q: usize>(s: &[[Lanes; Q]; Q], i: usize, j: usize) -> bool {
     let (off, limit) = (s[j][i] * s[j][i], limit(s[i][i], s[j][j]));

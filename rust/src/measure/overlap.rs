@@ -59,7 +59,7 @@ pub fn overlap(
     let shares = map_points(n_centers, STAGE, monitor, balls, |(around, other), place| {
         let center = params.centers.map_or(place, |centers| centers[place] as usize);
         let few = looked_at.by(center);
-        // A hub makes a point slow; what is computed after a stop is thrown away.
+        // A hub makes a point slow; results after a stop are discarded.
         if few == 0 || monitor.stop_requested() {
             return 0.0;
         }
@@ -72,10 +72,10 @@ pub fn overlap(
     Ok(shares)
 }
 
-/// How many of its nearest embedded points are looked at.
+/// Number of nearest embedded points that are examined, for each point.
 struct LookedAt {
     most: usize,
-    /// How many others the component of each point holds; empty if all hold enough.
+    /// Number of other points in the component of each point; empty if all have enough.
     others: Vec<u32>,
 }
 
@@ -121,10 +121,10 @@ struct Ball {
     members: Members,
     /// The members in the order in which they were reached.
     order: Vec<u32>,
-    /// Where those begin that are exactly `radius` steps away.
+    /// Start of the members that are exactly `radius` steps away.
     frontier: usize,
     radius: usize,
-    /// How many edges the next step looks at.
+    /// Number of edges that the next step follows.
     work: usize,
 }
 
@@ -156,8 +156,8 @@ impl Ball {
         &self.order[self.frontier..]
     }
 
-    /// Whether `j` is within `steps` of the center. Of this ball and `other`, made about `j`, the cheaper one grows
-    /// until they meet. This ball is kept for the next `j`.
+    /// Returns whether `j` is within `steps` of the center. The cheaper of this ball and `other`, around `j`, grows
+    /// until they overlap. This ball is kept for the next `j`.
     fn reaches(&mut self, j: u32, steps: usize, other: &mut Ball, graph: &BothWays) -> bool {
         if self.radius == 0 {
             self.grow(graph);
@@ -207,7 +207,7 @@ impl Members {
         u64::from(self.round) << 32 | u64::from(i)
     }
 
-    /// Where `i` is, or a free slot where it would be.
+    /// Slot of `i`, or a free slot for it.
     fn slot(&self, i: u32) -> usize {
         let (entry, last) = (self.entry(i), self.slots.len() - 1);
         // Multiplicative hashing (Knuth): neighbors in the numbering are spread out.
@@ -222,7 +222,7 @@ impl Members {
         self.slots[self.slot(i)] == self.entry(i)
     }
 
-    /// Whether it was not there.
+    /// Adds `i`; returns true if it was not in the set.
     fn insert(&mut self, i: u32) -> bool {
         let slot = self.slot(i);
         if self.slots[slot] == self.entry(i) {

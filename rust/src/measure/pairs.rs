@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::monitor::Monitor;
 
-/// Pairs summed between two looks at the monitor.
+/// Pairs summed between two checks of the monitor.
 const BLOCK: usize = 1 << 16;
 
 /// Correlations of distances whose relative spread is below this are those of rounding errors.
@@ -59,7 +59,7 @@ fn error_of_mean(units: &[f64], share: f64) -> f64 {
     if error.is_nan() { f64::INFINITY } else { error }
 }
 
-/// What some pairs come to, in units.
+/// Sums over some pairs, in units.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     /// Number of pairs.
@@ -73,13 +73,13 @@ pub(super) struct Sums {
     /// About 0.
     x2: f64,
     y2: f64,
-    /// The factor for y that leaves least of x, and what it leaves.
+    /// The factor for y with the smallest residual of x, and that residual.
     factor: f64,
     rest: f64,
 }
 
 impl Sums {
-    /// Of these pairs, in two passes.
+    /// The sums over these pairs, in two passes.
     pub fn of(x: &[f64], y: &[f64]) -> Self {
         let count = x.len() as f64;
         if x.is_empty() {
@@ -100,7 +100,7 @@ impl Sums {
         sums
     }
 
-    /// Of these many pairs, in blocks that are merged in order.
+    /// The sums over many pairs, in blocks that are merged in order.
     pub fn of_all(x: &[f64], y: &[f64], monitor: &dyn Monitor) -> Result<Self> {
         let mut blocks = x.chunks(BLOCK).zip(y.chunks(BLOCK));
         blocks.try_fold(Sums::default(), |sums, (x, y)| {
@@ -109,7 +109,7 @@ impl Sums {
         })
     }
 
-    /// Of both.
+    /// The sums over both sets of pairs.
     pub fn merged(&self, other: &Sums) -> Sums {
         if self.count == 0.0 || other.count == 0.0 {
             return if self.count == 0.0 { *other } else { *self };
@@ -179,7 +179,7 @@ fn norm2(values: &[f64]) -> f64 {
     values.iter().map(|v| v * v).sum()
 }
 
-/// The best factor for both, and what both leave more with it than each with its own.
+/// The best factor for both sets, and the increase of the residual compared with a factor for each.
 fn joint_factor(a: &Sums, b: &Sums) -> (f64, f64) {
     let y2 = a.y2 + b.y2;
     if y2 == 0.0 {

@@ -31,7 +31,7 @@ const SMALLEST_SAMPLE: usize = BATCHES * BATCHES;
 /// Maximum number of pairs, which must fit into 32 bits.
 const LARGEST_SAMPLE: usize = u32::MAX as usize;
 
-/// Values sorted between two looks at the monitor: about a millisecond of work.
+/// Values sorted between two checks of the monitor: about a millisecond of work.
 const RUN: usize = 1 << 14;
 
 /// The measures over pairs.
@@ -44,7 +44,7 @@ pub struct ShepardParams {
 }
 
 impl ShepardParams {
-    /// How many are drawn from these points, `None` for all.
+    /// Number of pairs drawn from these points, `None` for all.
     fn drawn(&self, n: usize) -> Result<Option<usize>> {
         let all = n as u128 * (n as u128 - 1) / 2;
         let drawn = self.n_pairs.filter(|&drawn| (drawn as u128) < all);
@@ -52,13 +52,13 @@ impl ShepardParams {
         let refused = |needed| Err(Error::OutOfRange { name: "n_pairs", value: looked_at as f64, needed });
         match drawn {
             Some(few) if few < SMALLEST_SAMPLE => refused("a sample needs at least 1024"),
-            _ if looked_at > LARGEST_SAMPLE as u128 => refused("at most 4294967295 can be looked at"),
+            _ if looked_at > LARGEST_SAMPLE as u128 => refused("at most 4294967295 can be measured"),
             _ => Ok(drawn),
         }
     }
 }
 
-/// What the distances have in common.
+/// Correlation and stress of the two distances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shepard {
     /// In [-1, 1], 1 is perfect.
@@ -103,7 +103,7 @@ pub fn shepard(x: &Points, y: &Points, params: ShepardParams, monitor: &dyn Moni
     })
 }
 
-/// What some pairs say.
+/// Distances of some pairs.
 struct Seen {
     sums: Sums,
     spearman: f64,

@@ -29,7 +29,7 @@ pub struct SkeletonParams<'a> {
     pub sources: Option<&'a [u32]>,
 }
 
-/// Landmarks and the way between them.
+/// Landmarks and the distances between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skeleton {
     /// The landmarks, most important first.
@@ -58,7 +58,7 @@ pub fn skeleton(
     Ok(Skeleton { landmarks, importance, distances })
 }
 
-/// Through each point, how many of the shortest paths from the sources go.
+/// Number of shortest paths from the sources that go through each point.
 fn importance(graph: &Lengths, sources: Option<&[u32]>, monitor: &dyn Monitor) -> Result<Vec<u64>> {
     let sources = sources.map_or_else(|| (0..graph.len() as u32).collect(), Cow::Borrowed);
     let counts: Vec<AtomicU64> = (0..graph.len()).map(|_| AtomicU64::new(0)).collect();
@@ -71,7 +71,7 @@ fn importance(graph: &Lengths, sources: Option<&[u32]>, monitor: &dyn Monitor) -
     Ok(graph.places().iter().map(|&place| counts[place as usize].load(Ordering::Relaxed)).collect())
 }
 
-/// How many points each has beyond it in the tree.
+/// Number of points beyond each point in the tree.
 fn count_beyond(tree: &Tree, n: usize, beyond: &mut Vec<u32>) {
     beyond.clear();
     beyond.resize(n, 0);

@@ -18,7 +18,7 @@ pub trait Collector {
     /// Takes a point at squared distance `d2`, if it is needed.
     fn offer(&mut self, d2: f64, id: u32);
 
-    /// Forgets everything; the next query is point `own`, which is not its own neighbor, or [`NO_POINT`].
+    /// Clears everything; the next query is point `own`, which is not its own neighbor, or [`NO_POINT`].
     fn restart(&mut self, own: u32);
 }
 
@@ -27,7 +27,7 @@ pub trait Nearest: Collector {
     /// Room for `k`, at least 1.
     fn new(k: usize) -> Self;
 
-    /// (squared distance, index) of those met, nearest first.
+    /// (squared distance, index) of the points offered so far, nearest first.
     fn sorted(&mut self) -> impl Iterator<Item = (f64, u32)> + '_;
 }
 
@@ -40,7 +40,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// How many there is room for.
+    /// Number of points that fit.
     pub fn room(&self) -> usize {
         self.d2.len()
     }
@@ -60,7 +60,7 @@ impl Collector for Candidates {
         while place > 0 && after(place - 1) {
             place -= 1;
         }
-        let known = place > 0 && self.id[place - 1] == id; // a sweep may meet a point again
+        let known = place > 0 && self.id[place - 1] == id; // a sweep may offer a point again
         if place == self.d2.len() || known || id == self.own {
             return;
         }
@@ -155,7 +155,7 @@ impl Within {
         Within { own, radius, bound, found: Vec::new() }
     }
 
-    /// Moves what was found to the ends of two lists, nearest first.
+    /// Moves the points found to the ends of two lists, nearest first.
     pub fn drain_into(&mut self, distances: &mut Vec<f64>, ids: &mut Vec<u32>) {
         self.found.sort_unstable_by(by_distance);
         distances.extend(self.found.iter().map(|(d2, _)| d2.sqrt()));

@@ -61,7 +61,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The graph, where the points asked for each other.
+    /// The graph, if the points were searched for each other.
     pub(super) fn into_knn(self) -> Knn {
         Knn { neighborhoods: Neighborhoods::fixed(self.k, self.indices), distances: self.distances }
     }
@@ -161,7 +161,7 @@ impl<'a> Neighborhoods<'a> {
     }
 
     /// Number of points.
-    #[allow(clippy::len_without_is_empty)] // a graph of no points has no use for the question
+    #[allow(clippy::len_without_is_empty)] // graphs have at least one point
     pub fn len(&self) -> usize {
         match &self.layout {
             Layout::Fixed(k) => self.indices.len() / k,
@@ -178,7 +178,7 @@ impl<'a> Neighborhoods<'a> {
         }
     }
 
-    /// The neighbors of point `i` will be read soon: a hint to memory.
+    /// Prefetches the neighbors of point `i`.
     #[inline]
     pub(crate) fn soon(&self, i: usize) {
         if let Some(first) = self.indices.get(self.start(i)) {
@@ -381,7 +381,7 @@ impl<'a> Neighborhoods<'a> {
     }
 }
 
-/// Every `len` rows, and how many entries they have.
+/// Blocks of `len` rows, with their numbers of entries.
 fn blocks(indptr: &[i64], len: usize) -> (Vec<Range<usize>>, Vec<usize>) {
     let n = indptr.len() - 1;
     let blocks = (0..n).step_by(len).map(|start| start..(start + len).min(n));

@@ -55,7 +55,7 @@ pub enum Search {
     Blocked,
 }
 
-/// Whether neighbors must be exact.
+/// Exact or approximate search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Method {
     /// Exact, unless that would take long.
@@ -237,7 +237,7 @@ fn use_tree(
     Ok(kdtree::scanned_share(points, new, k, monitor)? < worthwhile)
 }
 
-/// Whether to use the tree, where that is not left to a look at the data.
+/// Returns whether to use the tree; `None` if a sample of the data must decide.
 fn prescribed(points: &Points, search: Search) -> Result<Option<bool>> {
     let q = points.dim();
     match search {

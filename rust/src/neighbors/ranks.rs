@@ -1,8 +1,8 @@
-//! Where given points stand among the neighbors of others: exact ranks without sorting all distances.
+//! Exact ranks of given points among the neighbors of others, without sorting all distances.
 //!
 //! The rank of j about i counts the others l of i with (d_il, l) <= (d_ij, j) by squared distance, then index: the
 //! order of `nearest`, where ties go to the lower index. A few distances are thresholds, and all points are counted
-//! below them: by boxes of the kd-tree, or in tiles of matrix products. Where most points are asked for, rows of
+//! below them: by boxes of the kd-tree, or in tiles of matrix products. If most points are listed, rows of
 //! distances are sorted instead.
 //!
 //! Cost: as the search for neighbors, and for each threshold what lies near it (tree), or a compare for each
@@ -18,7 +18,7 @@ use crate::points::Points;
 
 pub(super) const STAGE: &str = "ranks";
 
-/// Rows are sorted when more than this share of all points is asked for.
+/// Rows are sorted when more than this share of all points is listed.
 const SORTED_SHARE: f64 = 0.25;
 
 /// The tree is faster while it scans less than this share of all points.
@@ -48,7 +48,7 @@ pub fn ranks(
     if use_tree { kdtree::ranks(points, &asked, monitor) } else { blocked::ranks(points, &asked, monitor) }
 }
 
-/// Whose ranks about whom are asked for.
+/// The points whose ranks are wanted, and their centers.
 pub(super) struct Asked<'a> {
     pub centers: Option<&'a [u32]>,
     pub listed: &'a [u32],
@@ -75,7 +75,7 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// How many centers.
+    /// Number of centers.
     pub fn len(&self) -> usize {
         self.listed.len() / self.k
     }
@@ -137,7 +137,7 @@ fn sorted(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u
 /// The ranks of all points about one; its own is 0.
 #[derive(Debug, Default)]
 pub struct RankRow {
-    /// Of each point.
+    /// Rank of each point.
     pub ranks: Vec<u32>,
     others: Thresholds,
 }

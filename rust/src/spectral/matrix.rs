@@ -14,7 +14,7 @@ use crate::neighbors::Neighborhoods;
 
 const STAGE: &str = "matrix";
 
-/// One row while it is summed: where each column has its place, and which columns have one.
+/// One row while it is summed: the place of each column, and the columns that have one.
 struct Row {
     /// For every column its place in `sums`; true only where `columns` says so, too.
     places: Vec<u32>,
@@ -51,7 +51,7 @@ impl Row {
         self.share = share;
     }
 
-    /// Moves what was summed to `rows`, in order of columns.
+    /// Moves the sums to `rows`, in order of columns.
     fn finish(&mut self, rows: &mut Csr<f64>) {
         let start = rows.indices.len();
         rows.indices.extend_from_slice(&self.columns);

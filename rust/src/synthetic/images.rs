@@ -1,4 +1,4 @@
-//! Pictures of a ball that turns: many dimensions, two degrees of freedom (PoN 5.5, Fig. 6C and 9 have a globe).
+//! Pictures of a rotating ball: many dimensions, two degrees of freedom (PoN 5.5, Fig. 6C and 9 have a globe).
 //!
 //! The texture is a sum of a few slow waves: near angles give near pictures, and within the default ranges no two
 //! angles give the same.
@@ -11,10 +11,10 @@ use crate::rng::uniform;
 
 use super::{Draw, Sample, too_large, zeros};
 
-/// Pixels rendered between two looks at the monitor: a few milliseconds of work.
+/// Pixels rendered between two checks of the monitor: a few milliseconds of work.
 const PIXELS: usize = 1 << 16;
 
-/// Where the light comes from: above and left of the viewer. A unit vector.
+/// Direction to the light, above and left of the viewer. A unit vector.
 const LIGHT: [f64; 3] = [-0.36, 0.48, 0.8];
 
 /// The waves of the texture: direction times frequency, phase, weight. The weights sum to 1.
@@ -83,9 +83,9 @@ fn pictures(draw: &Draw, angles: &[[f64; 2]], resolution: usize) -> Result<Array
 /// A pixel that shows the ball.
 struct Pixel {
     place: usize,
-    /// The point of the unit sphere seen there, as the viewer sees it: right, up, towards the viewer.
+    /// The visible point of the unit sphere, in axes of the viewer: right, up, toward the viewer.
     at: [f64; 3],
-    /// How brightly that point is lit.
+    /// Brightness of the light at that point.
     light: f64,
 }
 
@@ -112,13 +112,13 @@ fn render(visible: &[Pixel], [pan, tilt]: [f64; 2], picture: &mut [f64]) {
     }
 }
 
-/// The rotation that takes what the viewer sees to places on the ball.
+/// The rotation from the view of the viewer to places on the ball.
 fn turn(pan: f64, tilt: f64) -> [[f64; 3]; 3] {
     let ((sp, cp), (st, ct)) = (pan.sin_cos(), tilt.sin_cos());
     [[cp, -sp * st, sp * ct], [0.0, ct, st], [-sp, -cp * st, cp * ct]]
 }
 
-/// How bright the ball itself is at a point of the unit sphere, in [0, 1].
+/// Brightness of the ball itself at a point of the unit sphere, in [0, 1].
 fn texture(at: [f64; 3]) -> f64 {
     let waves = WAVES.iter().map(|&(wave, phase, weight)| weight * (dot(wave, at) + phase).sin());
     0.5 + 0.5 * waves.sum::<f64>()

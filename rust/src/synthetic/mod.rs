@@ -44,7 +44,7 @@ const BLOCK: usize = 1024;
 /// The largest length accepted, so that no product of two overflows.
 const LONGEST: f64 = 1e100;
 
-/// How many points to draw, from which stream, and who watches.
+/// Number of points to draw, their random stream, and the monitor.
 struct Draw<'a> {
     n: usize,
     seed: u64,
@@ -99,7 +99,7 @@ impl<'a> Draw<'a> {
         Ok(Array2::from(rows))
     }
 
-    /// Fills `values` block by block on all threads, with a look at the monitor before each.
+    /// Fills `values` block by block on all threads, with a check of the monitor before each.
     fn fill<T: Send>(
         &self,
         values: &mut [T],
@@ -129,7 +129,7 @@ fn too_large(n: usize) -> Error {
     Error::OutOfRange { name: "n_samples", value: n as f64, needed }
 }
 
-/// A number of things must not be 0.
+/// Fails if a count is 0.
 fn check_count(name: &'static str, value: usize) -> Result<()> {
     check_range(name, value as f64, value > 0, "at least 1 is needed")
 }

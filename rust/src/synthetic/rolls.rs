@@ -11,10 +11,10 @@ use crate::rng::uniform;
 
 use super::{Draw, Sample, check_length, check_noise};
 
-/// Where the spiral begins and ends.
+/// Angles at the two ends of the spiral.
 const T: [f64; 2] = [1.5 * PI, 4.5 * PI];
 
-/// How wide the sheet is before stretching.
+/// Width of the sheet before stretching.
 const HEIGHT: f64 = 21.0;
 
 /// The shape of the swiss roll.
@@ -24,7 +24,7 @@ pub struct SwissRoll {
     pub noise: f64,
     /// Factor on the height 21: below 1 the sheet becomes a longer strip.
     pub stretch: f64,
-    /// Whether to leave out the middle third of the length times the middle third of the height (MLLE 6).
+    /// If true, leaves out the middle third of the length times the middle third of the height (MLLE 6).
     pub hole: bool,
 }
 
@@ -107,7 +107,7 @@ fn arc_length(t: f64) -> f64 {
     0.5 * (t * speed(t) + t.asinh())
 }
 
-/// How fast the spiral is run through: the derivative of [`arc_length`].
+/// Speed along the spiral: the derivative of [`arc_length`].
 fn speed(t: f64) -> f64 {
     (1.0 + t * t).sqrt()
 }

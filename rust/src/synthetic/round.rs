@@ -56,7 +56,7 @@ impl Default for Fishbowl {
 }
 
 impl Fishbowl {
-    /// Fails unless the rim leaves a bowl and an opening, and stretch and noise are lengths.
+    /// Fails unless `rim` leaves a bowl and an opening, and stretch and noise are lengths.
     pub fn check(&self) -> Result<()> {
         let fine = self.rim > -1.0 && self.rim < 1.0;
         check_range("rim", self.rim, fine, "it must lie above -1 and below 1")?;

@@ -123,7 +123,7 @@ def test_too_little_memory_names_the_numbers():
 def test_equal_values_are_told():
     x, _ = ub.datasets.swiss_roll(300, random_state=0)
     matrix = ltsa(x, 12, 2)
-    with pytest.warns(GapWarning, match="eigenvectors 2 and 3 cannot be told apart"):
+    with pytest.warns(GapWarning, match="eigenvectors 2 and 3 cannot be separated"):
         smallest_eigenvectors(sp.block_diag([matrix] * 4).tocsr(), 2)
 
 

@@ -186,13 +186,14 @@ COMMAND = Command(
     """\
 Embed the data X: lay them flat and keep lengths as far as possible.
 
-X is an .npy, .npz, .csv, .tsv, .parquet, .h5ad or .zarr file. From an .npz the
-array X is read, or the only one, or the one you name: file.npz:NAME. From an
-.h5ad it is X_pca, or file.h5ad:NAME. Of a table you can name the columns to
-read, data.csv:height,width, or those to leave out, data.csv:-name,-kind, or
-give their numbers, data.csv:3-10. The suffix of the output decides what is
-written: any of these but .zarr. If both files are .h5ad, the new one is a copy
-with the embedding added as X_psa (after the method), or as file.h5ad:NAME.
+X is an .npy, .npz, .csv, .tsv, .parquet, .h5ad or .zarr file. An .npz is read
+from its array X, from its only array, or from the one you name: file.npz:NAME.
+An .h5ad is read from X_pca, or from file.h5ad:NAME. For a table you can name
+the columns to read, data.csv:height,width, or the columns to leave out,
+data.csv:-name,-kind, or give their numbers, data.csv:3-10. The suffix of the
+output decides what is written: any of these but .zarr. If both files are
+.h5ad, the output is a copy of the data with the embedding added as X_psa
+(named after the method), or as file.h5ad:NAME.
 """,
     f"""\
 X  data, one point per row

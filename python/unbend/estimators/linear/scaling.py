@@ -57,7 +57,7 @@ class ClassicalScaling(LinearEstimator):
     With landmarks (de Silva & Tenenbaum 2004), only a sample of the points is scaled, and the others are
     placed by their distances to it. This loses nothing if the distances are Euclidean in d dimensions.
 
-    `transform` places new points beside the scaled ones (Gower 1968). For points, `return_error` and
+    `transform` places new points among the scaled ones (Gower 1968). For points, `return_error` and
     `inverse_transform` are as in :class:`PCA`. With metric="precomputed", `transform` takes the distances
     to all fitted points, in their order; its error is the root mean square difference between the distances
     to the landmarks and those in the embedding, and `inverse_transform` raises a ValueError.

@@ -37,7 +37,7 @@ class NormalizedEstimator(GraphEstimator):
     """The function of the core that makes the W_i, and the parameters that it takes after points and graph."""
 
     WEIGHTED: ClassVar[bool] = False
-    """Whether the constraint is weighted by the degrees of the graph (eq. 3)."""
+    """True if the constraint is weighted by the degrees of the graph (eq. 3)."""
 
     def _weights(self, problem: Problem, report: Any) -> _core.LocalWeights:
         make, *names = self.WEIGHTS
@@ -67,7 +67,7 @@ class NormalizedEstimator(GraphEstimator):
 class LocallyLinearEmbedding(NormalizedEstimator):
     """Locally linear embedding (Roweis & Saul 2000): each point stays the same mixture of its neighbors.
 
-    Where there are more neighbors than dimensions, many mixtures give the point, and the result depends on
+    With more neighbors than dimensions, many mixtures give the point, and the result depends on
     the one that is taken. Fragile: modified LLE and LTSA are LLE with more than one mixture per point.
 
     Examples
@@ -248,7 +248,7 @@ class LaplacianEigenmaps(NormalizedEstimator):
 
 @estimator(NORMALIZED, scopes=("normalized",))
 class DiffusionMaps(NormalizedEstimator):
-    """Diffusion maps (Coifman & Lafon 2006): points are near each other if random walks from them meet soon.
+    """Diffusion maps (Coifman & Lafon 2006): points are near if random walks join them quickly.
 
     With alpha = 1 the density of the sample does not matter (eq. 1 of *The price of normalization*). They
     share the price of Laplacian eigenmaps.

@@ -24,7 +24,7 @@ class SuccessiveEigenmaps(GraphEstimator):
     Here the first eigenvector gives one coordinate, the points are moved along the surface until that
     coordinate is the same for all, and the first eigenvector of what is left gives the next coordinate. No
     dimension is lost, but the coordinates are still eigenvectors: they are not in units of the data, and
-    crowd towards the ends of the surface.
+    crowd toward the ends of the surface.
 
     Points move by linear fits to their neighbors, so the surface should have no noise and no holes.
 

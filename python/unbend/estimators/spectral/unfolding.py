@@ -22,10 +22,10 @@ __all__ = ["MaximumVarianceUnfolding"]
 class MaximumVarianceUnfolding(GraphEstimator):
     """Maximum variance unfolding, also semidefinite embedding (Weinberger & Saul 2006), of up to 2,000 points.
 
-    Of all point sets in which no two members of a neighborhood are farther apart than in the data, it finds
-    the one with the largest variance, and keeps its widest coordinates. This pulls folds apart, as far as
-    the graph allows, and keeps the unit of the data. It is a semidefinite program, which the package Clarabel
-    solves: ``pip install unbend[mvu]``.
+    It finds the point set with the largest variance in which no two members of a neighborhood are farther apart
+    than in the data, and keeps its widest coordinates. This pulls folds apart, as far as the graph allows, and
+    keeps the unit of the data. It is a semidefinite program, which the package Clarabel solves:
+    ``pip install unbend[mvu]``.
 
     All points are reproduced from landmarks (Weinberger, Packer & Saul 2005), which loses detail between
     them; :func:`unbend.refine` brings it back. If there are no more points than landmarks, the solution is

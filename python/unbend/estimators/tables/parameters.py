@@ -56,7 +56,7 @@ PARAMETERS = table(
             "projection" and, up to 20,000 points, "spectral", and keeps the best embedding.
         annealing
             Settings of "anneal" and "paper". "start" is "random" (the default), "tree" or "greedy"; with the
-            latter two, a low "acceptance" preserves the start. "acceptance" (0.5) is the share of worsening moves
+            latter two, a low "acceptance" keeps the start. "acceptance" (0.5) is the share of worsening moves
             accepted at first. "accepted" (100) and "tried" (500) are the moves per point after which a
             stage ends. "cooling" (0.97) is the factor on the temperature after each stage. "anew" (0.5) is
             the share of moves that draw a random frame instead of rotating the current one a little; 1 with
@@ -95,7 +95,7 @@ PARAMETERS = table(
             "auto" tries other embeddings if the first disagrees with the data beyond single neighborhoods:
             of the graph without short circuits, of the points with less noise, and of geodesic distances.
             With refine=None, for a preview, it does not. `candidates_` lists what was tried. True always
-            tries them; False never does, which saves time on noisy data and leaves the judgement to
+            tries them; False never does, which saves time on noisy data and leaves the judgment to
             `verdict_`.
         partition
             Number of points per cell. The cells are embedded one after the other, which needs far less
@@ -125,7 +125,7 @@ PARAMETERS = table(
         rectify
             Correction of the normalization. "linear" applies the linear map with the lowest R_N, as
             :func:`rectify` finds it, which restores the unit and the proportions of the data. True also
-            runs :func:`refine` afterwards. If a dimension is lost, a :class:`CollapsedWarning` is issued,
+            runs :func:`refine` after it. If a dimension is lost, a :class:`CollapsedWarning` is issued,
             and refinement is skipped.
         include_self
             If True, each point belongs to its own neighborhood, as in the paper. scikit-learn uses False.

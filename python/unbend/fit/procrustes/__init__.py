@@ -97,7 +97,7 @@ class ProcrustesEmbedding(Embedding):
 
 @dataclass(frozen=True)
 class Draft:
-    """An embedding between two stages: on its sheet, perhaps refined, perhaps known to have two sides."""
+    """An embedding between two stages: on its sheet, refined or not, with two sides or unknown ones."""
 
     sheet: Sheet
     refinement: Refinement | None = None
@@ -106,7 +106,7 @@ class Draft:
 
     @property
     def stopped(self) -> bool:
-        """Whether the callback ended the refinement: then the fit ends with what there is."""
+        """True if the callback ended the refinement: the fit then returns the embedding as it is."""
         return self.refinement is not None and self.refinement.status == "stopped"
 
 
@@ -188,13 +188,13 @@ class Stages:
         return not reason
 
     def _needs_cut(self, m: Faithfulness) -> bool:
-        """Return whether a cut is needed whatever it brings; R_N misses closed curves that bend much."""
+        """Return whether a cut is needed even if it improves little; R_N misses closed curves that bend much."""
         if self._policy.needs(m):
             return True
         return self.problem.n_components == 1 and m.overlap > OVERLAPPING and self._is_closed()
 
     def _cut(self, draft: Draft, before: Faithfulness, cutter: Cutter) -> Draft:
-        """Return the data cut and laid flat, if they need a cut; else the draft, or one drawn together."""
+        """Return the data cut and laid flat, if they need a cut; else the draft, or a closed one."""
         with self.progress.stage("cut", len(self.problem)):
             sheet = cutter.unrolled()
             if not sheet.torn.any():
@@ -206,7 +206,7 @@ class Stages:
             if self.settings.cut == "auto" and orientable and not self._is_closed():
                 closed = self.draft(cutter.closed(sheet.embedding), orientable)
                 if not self._policy.folded(self._measured(closed.sheet)):
-                    return closed  # it lies flat without the cut: what was torn may be strain
+                    return closed  # it lies flat without the cut: torn pairs may come from strain
             keeps = self._policy.keeps(before, self._measured(sheet), self._needs_cut(before))
             return replace(draft, sheet=sheet, refinement=None) if keeps else draft
 

@@ -71,7 +71,7 @@ class AlignmentSettings(ProcrustesSettings):
         candidates = {name: task.candidate(name) for name in names}
         best = min(candidates, key=lambda name: task.score(candidates[name]))
         (embedding, loops, trace), one_sided = candidates[best], task.tree["one_sided"]
-        # What refinement still gains where tangents are from more points than neighborhoods hold is the noise.
+        # If tangents come from more points than neighborhoods have, refinement would only fit the noise.
         wide = tangents.n_neighbors is not None and self.refine == "auto"
         settings = replace(self, refine=None) if wide else self
         stages = Stages(settings, problem, tangents, progress, one_sided)
@@ -118,7 +118,7 @@ class _Task:
         return solution.embedding.reshape(len(self.problem), -1), loops, trace
 
     def score(self, candidate: Candidate) -> float:
-        """Return R_N plus what is added for overlap; both are noted in the trace."""
+        """Return R_N plus the penalty for overlap; both are noted in the trace."""
         if self.settings.alignment != "auto":
             return 0.0
         embedding, _, trace = candidate

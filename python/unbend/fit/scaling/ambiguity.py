@@ -1,4 +1,4 @@
-"""Which points the distances do not fix: loose points, parts that move, and parts that can be reflected.
+"""Points that the distances do not fix: loose points, parts that move, and parts that can be reflected.
 
 A point with d pairs or fewer has several places. Those points are left out, again and again; the rest is the
 (d + 1)-core of the graph. In it, motions that change no distance to first order are null vectors of the
@@ -192,7 +192,7 @@ class _Examined:
         motions = _null_vectors(products, factor, shift, d * (d + 1) // 2)
         movable = _moved(motions.reshape(n, d, -1), _motions(y), pairs.graph)
         tension = _equilibrium(rigidity, factor)
-        if np.abs(tension).max(initial=0.0) < MOVED:  # No two parts hold each other.
+        if np.abs(tension).max(initial=0.0) < MOVED:  # No two parts fix each other.
             return cls(movable, np.ones(n, bool), motions.shape[1] - d * (d + 1) // 2, 1)
         joined = symmetric(n, pairs.ends, tension / lengths)
         matrix = csc_array(diags_array(np.asarray(joined.sum(axis=1)).ravel()) - joined)
@@ -276,7 +276,7 @@ def _following(vectors: Array, trivial: Array, sample: Numbers, limit: float) ->
 
 
 def _equilibrium(rigidity: csc_array, factor: object) -> Array:
-    """Return a random combination of tensions of the pairs that pull no point anywhere."""
+    """Return a random combination of tensions of the pairs whose forces cancel at every point."""
     tension = np.random.default_rng(1).normal(size=rigidity.shape[0])
     for _ in range(4):
         tension = tension - rigidity @ factor.solve(rigidity.T @ tension)  # type: ignore[attr-defined]

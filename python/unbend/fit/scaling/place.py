@@ -93,7 +93,7 @@ class Rays:
         return mirrored
 
     def majorized(self, y: Array) -> Array:
-        """Return the step of each point to the mean of the points that its distances want."""
+        """Return the step of each point to the mean of the places that its distances determine."""
         units, lengths = self._units(y)
         return self._mean((self._distances - lengths)[:, None] * units)
 

@@ -30,8 +30,8 @@ __all__ = ["GraphScalingSettings", "ScaledGraph", "TriedStart", "check_joined"]
 Start = Literal["auto", "patches", "paths", "random"]
 
 FEW_POINTS, GOOD_FIT = 20_000, 1.5
-"""Of more points than the first number, paths are not tried if the relative error from patches is at most this
-multiple of that of the patches by themselves."""
+"""Above the first number of points, paths are not tried if the relative error of the start from patches is at most
+this multiple of the error within patches."""
 
 MAX_REPAIRS = 10
 """Maximum number of times that points are reflected and the stress is minimized again."""

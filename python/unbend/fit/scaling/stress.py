@@ -76,7 +76,7 @@ class Stress:
         steps = self._differences @ y
         lengths = np.sqrt(np.einsum("ij,ij->i", steps, steps))
         residuals = lengths - self._distances
-        # Points on one another are pulled nowhere, as in SMACOF.
+        # Coinciding points have no force on each other, as in SMACOF.
         pulls = np.divide(self._weights * residuals, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return float(self._weights @ residuals**2), self._sums @ (pulls[:, None] * steps)
 
@@ -155,7 +155,7 @@ def profile(joined: csr_array) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where the minimization of the stress ended."""
+    """End of the minimization of the stress."""
 
     coordinates: Array = field(repr=False)
     history: list[float] = field(repr=False)  # The stress before each step, and at the end.
@@ -233,7 +233,7 @@ class _Memory:
         return len(self._steps)
 
     def clear(self) -> None:
-        """Forget all steps."""
+        """Clear all steps."""
         self._steps = []
 
     def add(self, step: Array, change: Array) -> None:

@@ -1,6 +1,6 @@
 """Patches brought together: reflections, then rotations, then positions.
 
-Two patches that share points say how one lies to the other. Reflections come first, as in ASAP: the smallest
+Two patches that share points determine the motion between them. Reflections come first, as in ASAP: the smallest
 eigenvector of the signed Laplacian, whose weights say how much worse the best motion with the other sign
 fits. Rotations follow from the overlaps that agree with the reflections, by the core's alignment: along the
 tree of the overlaps that fit best, then by sweeps of eq. 9 of Goldberg & Ritov (2009). Positions are those
@@ -38,8 +38,8 @@ CONTRADICTED = 0.3
 """Factor on the weight of an overlap that disagrees with the reflections of a round."""
 
 LEAST_WIDTH = 0.02
-"""Overlaps narrower than this share of their length, by singular values, are not used: they do not tell
-reflections apart."""
+"""Overlaps narrower than this share of their length, by singular values, are not used: they do not
+distinguish reflections."""
 
 MAX_EVIDENCE = 10.0
 """Above this factor between both errors, more evidence for a reflection hardly counts."""
@@ -59,7 +59,7 @@ TRIPLES_AT_ONCE = 500_000
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """Pairs of patches and what they share; all arrays have an entry for each."""
+    """Pairs of patches with shared points; all arrays have an entry for each."""
 
     ends: Ends  # Shape (e, 2). The patches.
     count: Array  # Number of shared points.

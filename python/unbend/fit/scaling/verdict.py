@@ -1,4 +1,4 @@
-"""Whether an embedding of measured distances can be trusted, and why not."""
+"""Verdict on an embedding of measured distances."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ N_OVERLAP_CENTERS = 2_000
 
 @dataclass(frozen=True)
 class ScalingVerdict:
-    """Whether the embedding of measured distances can be trusted.
+    """Verdict on an embedding of measured distances: if it can be trusted, and why not.
 
     Attributes
     ----------
     trusted : bool
         True if nothing speaks against the embedding as a whole.
     reasons : list of Reason
-        What speaks against it; empty if it is trusted. The names are "residuals", "points" (too many are
+        Reasons not to trust it; empty if it is trusted. The names are "residuals", "points" (too many are
         loose), "motions", "reflections", "starts" (another embedding fits as well), "overlap" and
         "components".
     sentence : str
@@ -76,7 +76,7 @@ class ScalingVerdict:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        """Return the sentence, and what it is based on, for a notebook."""
+        """Return the sentence and its numbers for a notebook."""
         rows = [(one.name, f"{one.value:.3g}", f"limit {one.limit:.3g}") for one in self.reasons]
         rows += [("error", f"{self.error:.3g}", "of the distances"), ("overlap", f"{self.overlap:.3g}", "")]
         head = Bold("Trusted" if self.trusted else "Not trusted")
@@ -114,7 +114,7 @@ def overlap_of(pairs: MeasuredPairs, y: Array, threads: int) -> float:
 def verdict_of(
     pairs: MeasuredPairs, error: float, overlap: float, ambiguity: Ambiguity, others: Sequence[Shape]
 ) -> ScalingVerdict:
-    """Judge an embedding by its residuals, its overlap, what is ambiguous, and other embeddings."""
+    """Judge an embedding by its residuals, its overlap, its ambiguity, and other embeddings."""
     reasons, n = [], pairs.n_points
     if error > MAX_ERROR:
         text = f"the distances in the embedding miss the measured ones by {error:.0%}"

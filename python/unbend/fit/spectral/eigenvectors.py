@@ -21,13 +21,13 @@ Array = npt.NDArray[np.float64]
 Solver = Literal["dense", "factor", "polynomial"]
 
 MOST_DOUBT = 1e-3
-"""From which angle on the space of the vectors is said to be uncertain."""
+"""Angle, in radians, from which a `GapWarning` says that the space of the vectors is uncertain."""
 
 MOST_ROWS = 2**32 - 1
 
 
 class GapWarning(UserWarning):
-    """The last eigenvector wanted cannot be told from the next one.
+    """The last eigenvector cannot be separated from the next one: their eigenvalues are too close.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class GapWarning(UserWarning):
     >>> ring = 2 * np.eye(6) - np.roll(np.eye(6), 1, axis=0) - np.roll(np.eye(6), -1, axis=0)
     >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
-    ...     _ = smallest_eigenvectors(ring, 1)  # a ring may be turned: its first two vectors have one value
+    ...     _ = smallest_eigenvectors(ring, 1)  # a rotated ring is the same: two vectors, one value
     >>> found[0].category is GapWarning
     True
     """
@@ -49,29 +49,29 @@ class Spectrum:
     Attributes
     ----------
     vectors : ndarray of shape (n, n_vectors)
-        One eigenvector a column, from the smallest value up: y' D y = 1, without D y' y = 1. The entry
-        largest in magnitude is positive, the first of several.
+        Eigenvectors, one per column, in ascending order of their values. y' D y = 1, or y' y = 1 without D.
+        The entry of largest magnitude is positive; of several, the first.
     values : ndarray of shape (n_vectors + 1,)
-        Ascending; the last is the one after those wanted. Without it if there is none.
+        Eigenvalues in ascending order: those of the vectors, and the next one if it exists.
     residuals : ndarray of shape (n_vectors + 1,)
         |M y - lambda y| / |M|, for D^-1/2 M D^-1/2 and D^1/2 y if there are degrees.
     gap : float
-        How far the value after the last wanted is above it; infinite if there is none.
+        Difference between the next eigenvalue and the last one of `vectors`; infinite without a next one.
     doubt : float
-        A bound of the angle by which the space of all vectors may be wrong: what residuals and rounding
-        amount to, divided by the gap.
+        Bound of the angle by which the space of all vectors may be wrong: residuals and rounding, divided by
+        the gap.
     norm : float
         |M|, the largest sum of absolute entries in a row.
     solver : {"dense", "factor", "polynomial"}
-        How they were found.
+        Method that found the eigenvectors.
     factor_entries, factor_bytes : int
-        What the Cholesky factor holds, or would hold, and what making it takes.
+        Number of entries of the Cholesky factor, computed or not, and bytes that its computation needs.
     shift : float
-        What was added to the diagonal for it, as a share of the norm.
+        Number added to the diagonal before factorization, as a share of the norm.
     steps : int
-        Solves with eight sides, or products with eight vectors.
+        Number of solves with eight right-hand sides, or of products with eight vectors.
     converged : bool
-        Whether the residuals fell as far as they should.
+        True if the residuals are within the tolerance.
     """
 
     vectors: Array = field(repr=False)
@@ -106,21 +106,21 @@ def smallest_eigenvectors(
     matrix : sparse matrix or array-like of shape (n, n)
         M, symmetric and positive semidefinite.
     n_vectors : int
-        How many eigenvectors, besides the null space.
+        Number of eigenvectors, not counting the null space.
     null_space : "constant", array-like of n labels, or None
-        What is known to have the value 0, and left out exactly: the constant vector, the vectors that are
-        constant on all points of one label (those of a component), or nothing.
+        Known null vectors, which are left out exactly: the constant vector, the vectors that are constant on all
+        points of one label (those of a component), or none.
     degrees : array-like of shape (n,), optional
         The diagonal of D.
     max_memory : int, optional
-        Bytes that factorisation may take; 80 % of what the machine has free by default. Beyond it,
-        polynomials of the matrix take its place, which suit data of many dimensions.
+        Maximum number of bytes of the factorization; by default, 80 % of the available memory. If it needs more,
+        polynomials of the matrix are used, which suit data of many dimensions.
     random_state : int, Generator, RandomState or None, default 0
-        Of the start, which leaves no trace but in the last bits.
+        Seed of the start vectors, which changes only the last digits of the result.
     n_jobs : int, optional
-        Number of threads; -1 or None for all. The bits of the result do not depend on it.
+        Number of threads; -1 or None for all. The result does not depend on it, bit for bit.
     progress : callable, optional
-        Is told ``(stage, done, total)`` about every 20 ms; returns True to stop.
+        Function called as ``progress(stage, done, total)`` about every 20 ms; it returns True to stop.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def smallest_eigenvectors(
     Warns
     -----
     GapWarning
-        If the last vector wanted cannot be told from the next.
+        If the last vector cannot be separated from the next one.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _separation(values: Array, residuals: Array, n_vectors: int, norm: float) ->
 
 
 def _judge(spectrum: Spectrum, n_vectors: int, max_memory: float | None) -> None:
-    """Warn of what cannot be trusted, refuse what is of no use."""
+    """Warn of an uncertain result, and refuse one that is wrong."""
     worst = float(spectrum.residuals[:n_vectors].max())
     if not spectrum.converged and spectrum.solver == "polynomial":
         needed = memory.readable(spectrum.factor_bytes)
@@ -223,7 +223,7 @@ def _judge(spectrum: Spectrum, n_vectors: int, max_memory: float | None) -> None
         )
     if spectrum.doubt > MOST_DOUBT or not spectrum.converged:
         warn(
-            f"eigenvectors {n_vectors} and {n_vectors + 1} cannot be told apart: their values differ by "
+            f"eigenvectors {n_vectors} and {n_vectors + 1} cannot be separated: their values differ by "
             f"{spectrum.gap:.1e}, with residuals up to {worst * spectrum.norm:.1e} and rounding of "
             f"{np.finfo(np.float64).eps * spectrum.norm:.1e}",
             GapWarning,

@@ -48,7 +48,7 @@ class IsomapEmbedding(Embedding):
     spread : ndarray of shape (n,) or None
         Mean distance to the neighbors of each point, if the scaling is conformal.
     residual_variance, reconstruction_error : float
-        How well distances in the embedding agree with geodesic distances.
+        Errors of the distances in the embedding, compared with geodesic distances.
     """
 
     landmarks: Indices = field(repr=False)

@@ -96,9 +96,9 @@ class NormalizedSettings:
     weights : callable
         Makes the W_i of a problem.
     rectify : {False, True, "linear"}
-        Whether to undo the normalization, by a linear map only or with refinement after it.
+        True undoes the normalization by a linear map and then refines; "linear" does not refine.
     weighted : bool
-        Whether the constraint is weighted by the degrees of the graph (eq. 3).
+        True if the constraint is weighted by the degrees of the graph (eq. 3).
     scales : callable, optional
         From the spectrum and d to the factors of the columns, which have variance 1.
     max_memory : float or None

@@ -67,7 +67,7 @@ class Rectification:
 
     @property
     def collapsed(self) -> bool:
-        """Whether a dimension is lost, which no linear map restores."""
+        """True if a dimension is lost, which no linear map restores."""
         return self.reading.kind == "collapsed" or not np.isfinite(self.condition)
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ def rectify(
     Parameters
     ----------
     refine : bool, default False
-        If True, move single points afterwards, by :func:`refine`.
+        If True, :func:`refine` then moves single points.
 
     Raises
     ------

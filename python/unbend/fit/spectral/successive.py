@@ -45,7 +45,7 @@ CLOSE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class SuccessiveEmbedding(Embedding):
-    """One-dimensional eigenmaps of the data, and of what was left of them.
+    """One-dimensional eigenmaps of the data, and of the data without the dimensions found before.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class SuccessiveSettings:
         return SuccessiveEmbedding(embedding, trace={"components": traces}, eigenvalues=eigenvalues)
 
     def _component(self, problem: Problem, progress: Progress) -> tuple[Array, Array, dict[str, Any]]:
-        """Return the coordinates of one component, their eigenvalues, and what was done."""
+        """Return the coordinates of one component, their eigenvalues, and the record of the fit."""
         n, d = len(problem), problem.n_components
         found, values = np.zeros((n, d)), np.zeros(d)
         trace: dict[str, Any] = {"steps": [], "n_neighbors": []}

@@ -19,7 +19,7 @@ __all__ = ["Triangulation"]
 
 @dataclass(frozen=True, eq=False)
 class Triangulation:
-    """What places new points: the fitted points and their graph, and what Isomap learnt of both."""
+    """Values that place new points: the fitted points, their graph, and the result of Isomap."""
 
     points: Matrix = field(repr=False)
     neighborhoods: Neighborhoods

@@ -51,7 +51,7 @@ MAX_RESIDUAL, MAX_GAP = 1e-4, 1e-3
 """Largest residual, and largest gap as a share of the variance, of a solution that is accepted."""
 
 REGULARIZATION = 1e-3
-"""That of the weights which reproduce points from their neighbors, as a share of the trace of the Gram matrix."""
+"""Regularization of the weights that reproduce a point, as a share of the trace of the Gram matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def load_solver() -> ModuleType:
 def _unfolded(
     problem: Problem, landmarks: Pairs, solver: ModuleType, progress: Progress
 ) -> tuple[Array, dict[str, Any]]:
-    """Return a factor of K, with a row for each point, and what was solved."""
+    """Return a factor of K, with a row for each point, and the record of the programs."""
     x = np.asarray(problem.points, dtype=np.float64)
     pairs = _pairs_within_neighborhoods(problem)
     squares = ((x[pairs[:, 0]] - x[pairs[:, 1]]) ** 2).sum(axis=1)

@@ -1,1 +1,1 @@
-"""Whether an embedding can be trusted: its evidence, other candidates, and the verdict."""
+"""Verdict on an embedding: the evidence, other candidates, and the guard of a refinement."""

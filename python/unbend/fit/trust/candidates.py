@@ -49,7 +49,8 @@ SMOOTHINGS = (1, 2)
 """Points are projected on planes of this many times the neighbors of the graph."""
 
 MAX_SMOOTHED_POINTS, SAMPLE_SIZE = 5_000, 2_500
-"""Of more points a sample of this size is smoothed, from proportionally more neighbors, and carries the others."""
+"""Up to the first number, all points are smoothed. Above it, a sample of the second size is smoothed, with more
+neighbors in proportion, and carries the others."""
 
 MAX_GEODESIC_POINTS = 2_000
 """Geodesic distances of all pairs are embedded up to this number of points; of more, those of a sample."""
@@ -72,7 +73,7 @@ class TriedEmbedding:
     Attributes
     ----------
     name : str
-        How it was made.
+        Name of its graph and processing.
     disagreement, overlap : float
         Squared error of distances within balls, as a share of squared geodesic distances; and share of the
         nearest embedded points that are far apart on the graph.
@@ -82,7 +83,7 @@ class TriedEmbedding:
     n_outliers : int
         Number of points that were left out and placed by the others.
     chosen : bool
-        Whether this is the embedding of the fit.
+        True for the embedding of the fit.
     """
 
     name: str

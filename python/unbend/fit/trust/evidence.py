@@ -29,7 +29,7 @@ N_OVERLAP_CENTERS = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """How well an embedding agrees with a neighborhood graph beyond single neighborhoods.
+    """Agreement of an embedding with a neighborhood graph beyond single neighborhoods.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A fit that looks at its own result, and tries other embeddings if it is not good."""
+"""A fit that judges its own result, and tries other embeddings if it is not good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an embedding can be trusted, and why not."""
+"""Verdict on the embedding of a fit: if it can be trusted, and why not."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ class Reason:
 
 @dataclass(frozen=True, eq=False)
 class FitVerdict:
-    """Whether the embedding of a fit can be trusted.
+    """Verdict on the embedding of a fit.
 
     Attributes
     ----------
     trusted : bool
         True if nothing speaks against the embedding as a whole.
     reasons : list of Reason
-        What speaks against it; empty if it is trusted.
+        Reasons not to trust it; empty if it is trusted.
     sentence : str
         The verdict in one sentence.
     r_n_kept, kept_share : float
@@ -108,7 +108,7 @@ class FitVerdict:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        """Return the sentence, and what it is based on, for a notebook."""
+        """Return the sentence and its numbers for a notebook."""
         rows = [(one.name, f"{one.value:.3g}", f"limit {one.limit:.3g}") for one in self.reasons]
         edges = "all edges" if self.kept_share == 1 else f"{self.kept_share:.2%} of the edges"
         rows += [("R_N", f"{self.r_n_kept:.3g}", f"on {edges}")]

@@ -16,7 +16,7 @@
 //!   outside the largest cluster of each component, because no edge aligns components.
 //!
 //! Unlike in the paper, whole clusters are rotated as well: by the R that maximizes tr(R' sum A_i'A_j) over the edges
-//! that leave the cluster, so f cannot rise. Annealing alone cannot turn over a cluster that is reflected as a whole.
+//! that leave the cluster, so f cannot rise. Annealing alone cannot reflect a whole cluster.
 //! With `alone`, there are neither sweeps nor rotations of clusters, and the last frames are returned, not the best.
 //!
 //! Cost: O(k d^3) per move, whatever the dimension of the data; at most `tried` n moves per stage.
@@ -42,19 +42,19 @@ const STEP_FACTOR: f64 = 1.5;
 
 const SAMPLES: usize = 2000; // Number of moves tried to find the first temperature.
 
-/// How often sweeps and rotations of clusters follow each other, at most, and the share of f they must gain to go on.
+/// Maximum number of rounds of sweeps and rotations of clusters, and the share of f that a round must gain to go on.
 const PASSES: usize = 20;
 const GAIN: f64 = 1e-4;
 
-const ORTHOGONAL: f64 = 1e-10; // How far O'O may be from 1.
+const ORTHOGONAL: f64 = 1e-10; // Maximum deviation of O'O from the identity.
 const PARTS: usize = 1000; // Number of steps of the progress report.
 
-/// How slowly to cool, and when to be content.
+/// Cooling schedule, and when annealing ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AnnealParams {
-    /// Of all random choices.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// The share of moves that raise f accepted at first: the hotter the more is forgotten of where it begins.
+    /// The share of moves that raise f accepted at first. A higher share keeps less of the start.
     pub acceptance: f64,
     /// A stage ends after this number of accepted moves per point (N1 of Siarry et al.)
     pub accepted: usize,
@@ -66,7 +66,7 @@ pub struct AnnealParams {
     pub anew: f64,
     /// The share of all points in the largest clusters of aligned frames that is enough.
     pub enough: f64,
-    /// How often to anneal, at most.
+    /// Maximum number of annealings.
     pub rounds: usize,
     /// Anneal as in the paper, without sweeps and rotations of clusters.
     pub alone: bool,
@@ -142,7 +142,7 @@ struct Best {
 }
 
 impl Best {
-    /// Those given, as they are or swept; or random ones.
+    /// Frames to start from: the given ones, swept if that lowers f, or random ones.
     fn of(
         connection: &Connection,
         start: Option<&[f64]>,
@@ -164,7 +164,7 @@ impl Best {
         Ok(best)
     }
 
-    /// Takes `rotations` if they are better, and says so.
+    /// Takes `rotations` if they are better, and returns whether they are.
     fn offer(&mut self, connection: &Connection, rotations: Vec<f64>, monitor: &dyn Monitor) -> Result<bool> {
         let f = connection.f(&rotations, monitor)?;
         let better = f < self.f;
@@ -260,7 +260,7 @@ struct Run<'a> {
     temperature: f64,
     /// The standard angle of small rotations.
     step: f64,
-    /// The frame of a move, and what the neighbors want.
+    /// The frame of a move, and the sum of eq. 9 over the neighbors.
     proposed: Vec<f64>,
     pull: Vec<f64>,
 }
@@ -338,7 +338,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Draws a new frame for `i`; where there are only two, the other one.
+    /// Draws a new frame for `i`; if only two exist, the other one.
     #[inline(always)]
     fn propose_anew(&mut self, i: usize, d: usize) {
         if d == 1 {
@@ -348,7 +348,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Turns the frame of `i` a little in the plane of two of its columns; as likely as back again.
+    /// Rotates the frame of `i` a little in the plane of two of its columns; both directions are equally likely.
     #[inline(always)]
     fn propose_rotation(&mut self, i: usize, d: usize) {
         let (a, b) = plane(&mut self.rng, d);
@@ -389,7 +389,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Every round counts as half of what is left, because the number of rounds is unknown.
+    /// Every round counts as half of the remaining progress, because the number of rounds is unknown.
     fn report(&self, share: f64, monitor: &dyn Monitor) {
         let left = 0.5f64.powi(self.round as i32) * (1.0 - share.clamp(0.0, 1.0) / 2.0);
         let done = (PARTS as f64 * (1.0 - left)) as usize;
@@ -397,7 +397,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// One of the points, all alike.
+/// A random point, each with the same probability.
 #[inline(always)]
 fn pick(rng: &mut Stream, sites: &[u32]) -> usize {
     sites[(uniform(rng) * sites.len() as f64) as usize] as usize
@@ -415,7 +415,7 @@ fn plane(rng: &mut Stream, d: usize) -> (usize, usize) {
 }
 
 impl Connection {
-    /// What f of eq. 9 changes by when the frame of `i` becomes P_i O: every edge at i is in the sums of both its ends.
+    /// Change of f of eq. 9 when the frame of `i` becomes P_i O: every edge at i is in the sums of both its ends.
     pub fn change(&self, i: usize, rotations: &[f64], rotation: &[f64]) -> f64 {
         let d = self.n_components;
         self.change_sized(i, rotations, rotation, d, &mut vec![0.0; d * d])

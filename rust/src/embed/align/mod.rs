@@ -30,7 +30,7 @@ const STAGE: &str = "alignment";
 /// Two frames are aligned if tr(A_i'A_j) is at least this share of the best rotation's: within 30 degrees.
 const ALIGNED: f64 = 0.866;
 
-const SITES: usize = 4096; // Sites between two looks at the monitor.
+const SITES: usize = 4096; // Points between two checks of the monitor.
 
 /// The undirected neighborhood graph with P_i'P_j on every edge.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub struct Connection {
     graph: Neighborhoods<'static>,
     /// d x d for every neighbor of every point, column after column.
     products: Vec<f64>,
-    /// How often eq. 9 has the edge: 1 where one end lists the other, 2 where both do.
+    /// Number of terms of the edge in eq. 9: 1 if one end lists the other, 2 if both do.
     counts: Vec<u8>,
     /// f where the frames of neighbors are orthogonal to each other.
     most: f64,
@@ -129,7 +129,7 @@ impl Connection {
         Ok((self.most - shares.iter().sum::<f64>()).max(0.0))
     }
 
-    /// Of some edges of `i` those whose frames are as close as a rotation can bring them.
+    /// Keeps those of some edges of `i` whose frames are as close as a rotation can bring them.
     #[inline(always)]
     fn keep_aligned(&self, i: usize, edges: &mut Vec<usize>, rotations: &[f64], scratch: &mut Scratch) {
         let (d, size) = (self.n_components, self.n_components * self.n_components);
@@ -172,7 +172,7 @@ impl Connection {
         Ok((label, sizes))
     }
 
-    /// Settles frames by sweeps, if wanted, and measures them.
+    /// Improves frames by sweeps, if requested, and measures them.
     pub fn finish(&self, mut rotations: Vec<f64>, sweep: bool, monitor: &dyn Monitor) -> Result<Aligned> {
         self.check_rotations(&rotations)?;
         let trace = if sweep { self.sweep(&mut rotations, monitor)? } else { vec![] };
@@ -197,7 +197,7 @@ impl Connection {
     }
 }
 
-/// Refuses what are not frames of `n` points in `d` dimensions.
+/// Fails unless these are frames of `n` points in `d` dimensions.
 pub(super) fn check_rotations(rotations: &[f64], n: usize, d: usize) -> Result<()> {
     check_len("the frames", rotations.len(), "the points, times d^2,", n * d * d)
 }

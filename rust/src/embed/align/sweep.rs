@@ -1,4 +1,4 @@
-//! Sweeps that rotate one frame after the other to where its neighbors pull it (section 4.3 at temperature 0).
+//! Sweeps that rotate one frame after the other to the best fit of its neighbors (section 4.3 at temperature 0).
 
 use branches::prefetch_read_data;
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
@@ -15,7 +15,7 @@ use crate::monitor::Monitor;
 const SETTLED: f64 = 1e-4;
 const SWEEPS: usize = 200;
 
-/// Or when what one gains is rounding, as a share of what f could be: flat data have nothing to settle.
+/// Sweeps also end when one lowers f by less than this share of its maximum, which is rounding on flat data.
 const ROUNDING: f64 = 1e-14;
 
 /// After `SLOW` sweeps, frames are rotated this share of the way beyond the best rotation (over-relaxation).
@@ -23,10 +23,10 @@ const SLOW: usize = 3;
 const FURTHER: f64 = 0.9;
 
 const SIDE: usize = 5; // Columns of a pull that are added up side by side.
-const TOGETHER: usize = 128; // Frames turned by one thread at a time.
+const TOGETHER: usize = 128; // Frames rotated by one thread at a time.
 
 impl Connection {
-    /// Writes the sum over the terms of eq. 9 at i of P_i'P_j O_j to `out`: what the neighbors want of O_i.
+    /// Writes the pull at i to `out`: the sum over the terms of eq. 9 at i of P_i'P_j O_j, which O_i must fit.
     #[inline(always)]
     pub fn pull(&self, i: usize, rotations: &[f64], out: &mut [f64]) {
         match self.n_components {
@@ -37,7 +37,7 @@ impl Connection {
         }
     }
 
-    /// Says that the pull at `i` will be wanted: the frames of its neighbors lie anywhere in memory.
+    /// Prefetches the frames of the neighbors of `i`, which lie anywhere in memory.
     #[inline(always)]
     fn soon(&self, i: usize, rotations: &[f64]) {
         const LINE: usize = 64 / size_of::<f64>();
@@ -87,7 +87,7 @@ impl Connection {
             trace.push(f);
             settled = gain <= rounding.max(SETTLED * f);
             if settled && !further {
-                break; // the last sweep ends where neighbors want
+                break; // the last sweep ends without over-relaxation
             }
         }
         Ok(trace)
@@ -117,7 +117,7 @@ impl Connection {
         Ok(groups)
     }
 
-    /// Turns the frames of points that are not neighbors of each other; returns how much lower f is.
+    /// Rotates the frames of points that are not neighbors of each other; returns the decrease of f.
     fn turn(
         &self,
         points: &[u32],
@@ -204,7 +204,7 @@ impl Pull<'_> {
     }
 }
 
-/// Frames as the neighbors of some points want them, each followed by how much lower f is with it.
+/// Best frames of some points for their neighbors, each followed by the decrease of f.
 struct Turn<'a> {
     connection: &'a Connection,
     points: &'a [u32],
@@ -214,7 +214,7 @@ struct Turn<'a> {
     workspace: &'a mut Workspace,
 }
 
-/// Of some points one after the other; reused.
+/// The frames of some points, one after the other; reused.
 #[derive(Default)]
 struct Workspace {
     pulls: Vec<f64>,

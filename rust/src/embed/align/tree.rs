@@ -17,10 +17,10 @@ use crate::neighbors::Neighborhoods;
 use crate::parallel::{map_blocks, map_points};
 use crate::union_find::{Joined, UnionFind};
 
-/// How much the share of a neighborhood outside its tangent counts against an edge.
+/// Weight of the share of a neighborhood outside its tangent, in the cost of an edge.
 const RESIDUAL_SHARE: f64 = 1e-3;
 
-/// Tangents whose largest angle has at least this cosine leave no doubt about a reflection.
+/// Between tangents whose largest angle has at least this cosine, a reflection is certain.
 const SURE: f64 = 0.7;
 
 /// A surface can be judged one-sided only if at least this share of its edges are `SURE`: noise and clouds stay below.
@@ -29,14 +29,14 @@ const KNOWN: f64 = 0.95;
 /// A seam through m points cuts at least this factor times m^(1 - 1/d) edges; fewer are single wrong edges.
 const SEAM: f64 = 0.1;
 
-/// What the edges say of the surface.
+/// Result of the alignment along the tree.
 #[derive(Debug, Clone)]
 pub struct Tree {
     /// Frames carried along the tree, after sweeps.
     pub aligned: Aligned,
     /// `SURE` edges that close a loop over the tree by a reflection.
     pub reflecting: Vec<(u32, u32)>,
-    /// Whether some component has enough of them for a seam, `SEAM` m^(1 - 1/d), and tangents as good as `KNOWN`.
+    /// True if some component has enough of them for a seam, `SEAM` m^(1 - 1/d), and enough `SURE` edges.
     /// (Their share of all edges falls to nothing as points become more.) A curve has no seam.
     pub one_sided: bool,
 }
@@ -89,7 +89,7 @@ impl Edges {
         Edges::once(connection, &compared, monitor)
     }
 
-    /// Takes what was `compared` on every edge, weight and agreement, in one direction; best agreement first.
+    /// Takes the `compared` numbers of every edge, weight and agreement, in one direction; best agreement first.
     fn once(connection: &Connection, compared: &[f32], monitor: &dyn Monitor) -> Result<Edges> {
         let graph = connection.graph();
         let (mut ends, mut agreement, mut order) = (vec![], vec![], vec![]);
@@ -123,7 +123,7 @@ impl Edges {
         Ok(Forest { graph: undirected(n, &kept), reflecting, sides })
     }
 
-    /// Whether the reflecting edges of some component are a seam.
+    /// Returns whether the reflecting edges of some component are a seam.
     fn have_seam(&self, forest: &mut Forest, d: usize) -> bool {
         if forest.reflecting.is_empty() || d == 1 {
             return false;
@@ -223,7 +223,7 @@ fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor)
     Ok(rotations)
 }
 
-/// The edges whose ends are not aligned, each once: closing the loop through such an edge leaves a turn.
+/// The edges whose ends are not aligned, each once: a loop through such an edge comes back rotated.
 pub fn open_edges(
     connection: &Connection,
     rotations: &[f64],

@@ -1,8 +1,8 @@
 //! New points in an embedding that stretches, by the affine map that best takes the points around them to their images.
 //!
-//! Outputs of LLE, LTSA and similar algorithms are smooth but no motions, so [`carry`](super::carry()) is wrong for them.
-//! Here the chart of the listed points (Goldberg & Ritov, Lemma 1) is taken to their images by least squares, as in
-//! LTSA (Zhang & Zha 2004).
+//! Outputs of LLE, LTSA and similar algorithms are smooth but no motions, so [`carry`](super::carry()) is wrong for
+//! them. Here the chart of the listed points (Goldberg & Ritov, Lemma 1) is taken to their images by least squares, as
+//! in LTSA (Zhang & Zha 2004).
 //!
 //! Cost: O(k a b + k a^2) for a new point with k listed, from dimension a, reduced to at most k, to b.
 
@@ -13,11 +13,11 @@ use crate::linalg::{column, dot};
 use crate::monitor::Monitor;
 use crate::points::Points;
 
-/// A direction in which the listed points reach less far than this share of the longest tells nothing.
+/// A direction in which the listed points extend less than this share of the longest is ignored.
 const THIN: f64 = 1e-10;
 
 /// Takes every new point from the space of `source` into that of `target`, as [`carry`](super::carry()) does, but by
-/// affine maps. Errors are root mean squares of what is left of the images, in units of `target`.
+/// affine maps. Errors are root mean squares of the residuals of the images, in units of `target`.
 ///
 /// ```
 /// use ndarray::array;
@@ -56,7 +56,7 @@ pub fn extend(
 }
 
 impl Step<Tangent> {
-    /// Adds what direction `j` of the chart says of the place, and takes it off the images. Directions are orthogonal.
+    /// Adds the part of the place along direction `j` of the chart, and removes it from the images.
     fn add(&mut self, j: usize, place: &mut [f64]) {
         let (q, padded) = (self.source.dim, self.source.padded);
         let theta = column(&self.map.chart, padded, j);

@@ -1,4 +1,4 @@
-//! New points, carried along by the points around them.
+//! New points, carried by the motion of the points around them.
 //!
 //! As in the greedy step of Goldberg & Ritov, section 4.1, the rotation that best takes the listed points to their
 //! images (eq. 1) takes the new point as well. It leads from the data to the embedding, or back.
@@ -17,12 +17,12 @@ use crate::monitor::Monitor;
 use crate::parallel::map_blocks;
 use crate::points::Points;
 
-/// Where new points went.
+/// Images of new points.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Carried {
-    /// Their places, point after point.
+    /// Coordinates, point after point.
     pub placed: Vec<f64>,
-    /// How far on root mean square the rotation of each leaves the listed points from their images.
+    /// Root mean square distance of the listed points from their images, after the rotation of each new point.
     pub errors: Vec<f64>,
 }
 
@@ -125,7 +125,7 @@ fn check(data: &Data) -> Result<()> {
     check_indices(lists, k, source.len())
 }
 
-/// All that one point needs, reused by the next.
+/// Buffers of one point, reused by the next.
 #[derive(Default)]
 struct Step<T> {
     point: Vec<f64>,
@@ -166,7 +166,7 @@ struct Motion {
 }
 
 impl Step<Motion> {
-    /// Whether the rotation leads into the narrower space, or one as wide.
+    /// True if the rotation leads into the narrower space, or one of the same dimension.
     fn narrows(&self) -> bool {
         self.source.dim >= self.target.dim
     }

@@ -1,4 +1,4 @@
-//! Points in the cells of a grid: who is near a place. Cost: O(3^d) cells for a question, whatever n.
+//! Points in the cells of a grid, to find those near a place. Cost: O(3^d) cells for a query, for any n.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ type Cell = [i64; MAX_CELL_DIM];
 
 const NO_POINT: u32 = u32::MAX; // The end of a list of points.
 
-/// Points that were laid down, by the cell that they lie in.
+/// Points that were placed, by the cell that they lie in.
 #[derive(Debug)]
 pub(super) struct Cells {
     d: usize,
@@ -39,7 +39,7 @@ impl Cells {
         self.before[i as usize] = self.last.insert(cell, i).unwrap_or(NO_POINT);
     }
 
-    /// Whether `f` holds for a point in the cell of a place or an adjacent cell, which hold all points within `side`.
+    /// Returns whether `f` holds for a point in the cell of a place or an adjacent one, which hold all within `side`.
     pub(super) fn any(&self, at: &[f64], mut f: impl FnMut(u32) -> bool) -> bool {
         let middle = self.cell(at);
         let mut cell = middle;

@@ -36,11 +36,11 @@ const NEAR: f64 = 4.0;
 pub struct Seam {
     /// The points of one side in order, and those of the other side in the same order.
     pub sides: [Vec<u32>; 2],
-    /// Whether the surface comes through reflected.
+    /// True if the surface is reflected across the seam.
     pub reversed: bool,
-    /// Whether it ends within the sheet.
+    /// True if the seam ends within the sheet.
     pub ends: bool,
-    /// How many pairs are torn.
+    /// Number of torn pairs.
     pub n_pairs: usize,
 }
 
@@ -87,7 +87,7 @@ pub fn seams(
     Ok(seams)
 }
 
-/// Torn pairs, each once, and what is near their ends.
+/// Torn pairs, each once, and the points near their ends.
 struct Pairs {
     ends: Vec<(u32, u32)>,
     of: Csr<(), u32>,
@@ -136,7 +136,8 @@ impl Pairs {
         })
     }
 
-    /// Calls `f(other, swapped)` for the pairs adjacent to `pair`; `swapped` says whether the ends of the other are in the opposite order.
+    /// Calls `f(other, swapped)` for the pairs adjacent to `pair`; `swapped` is true if the ends of the other are in
+    /// the opposite order.
     fn adjacent(&self, pair: usize, mut f: impl FnMut(u32, bool)) {
         let (i, j) = self.ends[pair];
         for (other, here, there) in self.around(i) {
@@ -146,13 +147,13 @@ impl Pairs {
         }
     }
 
-    /// Whether the two ends of some pair are near each other on the sheet.
+    /// Returns whether the two ends of some pair are near each other on the sheet.
     fn end_within(&self, members: &[(u32, bool)]) -> bool {
         let ends = members.iter().map(|&(pair, _)| self.ends[pair as usize]);
         ends.into_iter().any(|(i, j)| self.are_near(i, j))
     }
 
-    /// The points of both sides, by how far along the seam their pairs lie.
+    /// The points of both sides, in the order of their pairs along the seam.
     fn in_order(&self, members: &[(u32, bool)], y: &[f64], d: usize) -> [Vec<u32>; 2] {
         let along = self.along(members, y, d);
         [false, true].map(|other| {
@@ -171,7 +172,7 @@ impl Pairs {
         })
     }
 
-    /// How far each pair of a seam is from one end of it, along both sides together.
+    /// Distance of each pair of a seam from one of its ends, along both sides together.
     fn along(&self, members: &[(u32, bool)], y: &[f64], d: usize) -> Vec<f64> {
         let place = |pair: u32| members.binary_search_by_key(&pair, |&(pair, _)| pair).ok();
         let from = |start: usize| {
@@ -241,7 +242,7 @@ impl Walk {
     }
 }
 
-/// Whether the surface comes through a torn pair reflected: det(O_i' P_i'P_j O_j) < 0.
+/// Returns whether the surface is reflected across a torn pair: det(O_i' P_i'P_j O_j) < 0.
 fn reflects(
     connection: &Connection,
     i: usize,

@@ -31,11 +31,11 @@ const ON_CURVE: usize = 24;
 
 const THINNED: usize = 10_000; // Number of points to which a graph of more than twice as many is thinned.
 
-/// In units of r: by when a loop must be born, and until when it must not be filled; the same for a void.
+/// In units of r: scale by which a loop must be born, and up to which it must not be filled; the same for a void.
 const LOOP: [f64; 2] = [3.0, 3.4];
 const VOID: [f64; 2] = [3.3, 4.0];
 
-/// Landmarks with more others around them, on average, lie in a body of many dimensions, and no surface.
+/// Landmarks with more others around them, on average, fill a body of many dimensions instead of a surface.
 const CROWDED: usize = 150;
 
 /// Betti numbers modulo two of connected data.
@@ -135,7 +135,7 @@ impl Complex {
         Ok(Some(Complex { cells }))
     }
 
-    /// Of every cell of dimension `p` the cells that it is a side of.
+    /// For every cell of dimension `p`, the cells that it is a side of.
     fn coboundary(&self, p: usize, monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
         let number: HashMap<&[u32], usize> =
             self.cells[p].iter().enumerate().map(|(at, (_, corners))| (&corners[..], at)).collect();
@@ -199,7 +199,7 @@ fn widened(
     Ok(wider)
 }
 
-/// What is in one of two rising lists, not in both.
+/// Entries that are in one of two rising lists, but not in both.
 fn sum(a: &[u32], b: &[u32]) -> Vec<u32> {
     let (mut i, mut j, mut sum) = (0, 0, Vec::with_capacity(a.len() + b.len()));
     while i < a.len() && j < b.len() {

@@ -1,4 +1,4 @@
-//! Which neighbors a picture tears apart, and the neighborhoods without them.
+//! The neighbors that an embedding tears apart, and the neighborhoods without them.
 //!
 //! Cost: O(n k d) and O(n k q).
 
@@ -20,7 +20,7 @@ pub fn spacing(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Resu
     Ok(*reach.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// For every neighbor whether the embedding `y` tears it off: |y_i - y_j| > tau max(|x_i - x_j|, h).
+/// Flag for every neighbor: true if the embedding `y` tears it off, |y_i - y_j| > tau max(|x_i - x_j|, h).
 pub fn torn(
     x: &Points,
     y: &Points,
@@ -55,7 +55,7 @@ pub fn restricted(graph: &Neighborhoods, torn: &[bool]) -> Result<Neighborhoods<
     Ok(graph.restricted(torn))
 }
 
-/// The first `most` neighbors of every point and what is torn of them, if all have the same number and more.
+/// The first `most` neighbors of every point with their torn flags, if all have more and equally many.
 pub fn nearer(
     graph: &Neighborhoods,
     torn: &[bool],
@@ -69,7 +69,7 @@ pub fn nearer(
     Ok(Some((Neighborhoods::fixed(most, indices), torn)))
 }
 
-/// For every neighbor of every point whether the two are among `pairs`, which lie end after end.
+/// Flag for every neighbor of every point: true if the two are among `pairs`, which lie end after end.
 pub fn marked(graph: &Neighborhoods, pairs: &[u32]) -> Result<Vec<bool>> {
     check_indices(pairs, 2, graph.len())?;
     let mut sorted: Vec<(u32, u32)> =
@@ -80,7 +80,7 @@ pub fn marked(graph: &Neighborhoods, pairs: &[u32]) -> Result<Vec<bool>> {
     Ok(entries(graph).map(marked).collect())
 }
 
-/// Mends tears that separate pieces of the sheet, and slivers: connected sets of fewer than `least` torn points, all
+/// Removes tears that separate pieces of the sheet, and slivers: connected sets of fewer than `least` torn points, all
 /// within `reach` of their neighbors in the embedding. Those are gaps between points or outliers; real cuts open wider.
 pub fn mend(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, reach: f64) -> Result<()> {
     check_lengths(y, "Y", graph)?;
@@ -91,7 +91,7 @@ pub fn mend(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, 
     Ok(())
 }
 
-/// Torn pairs hang together where they share a point, or have points that are neighbors.
+/// Torn pairs are connected if they share a point, or have points that are neighbors.
 fn drop_slivers(y: &Points, graph: &Neighborhoods, torn: &mut [bool], least: usize, reach: f64) {
     let n = graph.len();
     let mut touched = vec![false; n];
@@ -131,5 +131,5 @@ pub(super) fn entries<'a>(graph: &'a Neighborhoods) -> impl Iterator<Item = (usi
 }
 
 pub(in crate::embed) fn check_entries(graph: &Neighborhoods, torn: &[bool]) -> Result<()> {
-    check_len("what is torn", torn.len(), "the neighbors of all points", graph.indices().len())
+    check_len("the torn flags", torn.len(), "the neighbors of all points", graph.indices().len())
 }

@@ -1,11 +1,11 @@
-//! Laying points down along shortest paths from a root, so that paths from two sides meet at the cut.
+//! Layout of points along shortest paths from a root, so that paths from two sides end at the cut.
 //!
 //! The next point is the one nearest to the root along the graph. Its frame and place follow from the neighbor before
 //! it on its path, O_j = polar(P_j'P_i O_i) and y_j = y_i + (A_i + A_j)'(x_j - x_i) / 2, averaged over all placed
 //! neighbors that nearly agree, so that noise does not add up along a path. A point that would lie on another part of
-//! the data is refused, and waits for a path from another side, so that a surface that widens faster than the plane
-//! does not overlap itself. Points that every side refuses are laid down last. (The tree of greatest agreement, which
-//! aligns frames, would cut in rags.)
+//! the data is postponed until a path from another side reaches it, so that a surface that widens faster than the
+//! plane does not overlap itself. Points that overlap from every side are placed last. (The tree of greatest
+//! agreement, which aligns frames, would leave a ragged cut.)
 //!
 //! Cost: O(n k (d^3 + log n)) per root; several roots run in parallel. Memory: 8 (d + 1) bytes per entry of the
 //! undirected graph, and 8 (d^2 + d + 4) per point and root.
@@ -34,12 +34,12 @@ const FAR: f64 = 4.0;
 
 const LANDMARKS: usize = 4; // Number of points whose distances determine the central point.
 
-/// Maximum number of roots from which each component is laid down.
+/// Maximum number of roots from which each component is laid out.
 pub const MAX_ROOTS: usize = 8;
 
 const SMALL: usize = 50; // Components of fewer points have one root.
 
-/// The undirected graph with the length of every edge, and where it leads from the tangent of its point.
+/// The undirected graph with the length and the tangent coordinates of every edge.
 #[derive(Debug)]
 pub struct Unroller<'a, 'b, 'p> {
     connection: &'a Connection,
@@ -49,12 +49,12 @@ pub struct Unroller<'a, 'b, 'p> {
     spacing: f64,
 }
 
-/// Points laid down.
+/// Layout of all points.
 #[derive(Debug, Clone)]
 pub struct Unrolled {
     /// Point after point.
     pub y: Vec<f64>,
-    /// How many points were laid on others, because no side took them.
+    /// Number of points that overlap others, because no path avoids it.
     pub forced: usize,
     /// The root of each component.
     pub roots: Vec<u32>,
@@ -72,7 +72,7 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
         Ok(Unroller { connection, atlas, steps, spacing })
     }
 
-    /// Lays every component down, from the root of several that tears the fewest pairs by more than `tau`.
+    /// Lays every component out, from the root of several that tears the fewest pairs by more than `tau`.
     pub fn unroll(&self, tau: f64, monitor: &dyn Monitor) -> Result<Unrolled> {
         let labels = self.connection.graph().components();
         let roots = self.roots(&labels, monitor)?;
@@ -89,8 +89,8 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
         Ok(self.best(&labels, &roots, &tries?, tau))
     }
 
-    /// Lays overlapping parts of an embedding down again from all sides of the rest. Returns how many points overlapped
-    /// too.
+    /// Lays overlapping parts of an embedding out again from all sides of the rest. Also returns the number of points
+    /// that overlapped.
     pub fn relayout(&self, y: &[f64], rotations: &[f64], monitor: &dyn Monitor) -> Result<(Unrolled, usize)> {
         self.connection.check_rotations(rotations)?;
         check_flat(y, self.connection)?;
@@ -120,7 +120,7 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
         Ok(on_others)
     }
 
-    /// Of each component the central point, then points far from it and from each other.
+    /// For each component, the central point, then points far from it and from each other.
     fn roots(&self, labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
         let lengths = Lengths::new(self.atlas.points(), self.atlas.neighborhoods(), monitor)?;
         let (mut tree, mut roots): (Tree, Vec<Vec<u32>>) = (Tree::default(), vec![]);
@@ -132,7 +132,7 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
         Ok(roots)
     }
 
-    /// Of each component the picture with the fewest torn edges, the first of several.
+    /// For each component, the layout with the fewest torn edges, the first of several.
     fn best(&self, labels: &[u32], roots: &[Vec<u32>], tries: &[Laid], tau: f64) -> Unrolled {
         let d = self.connection.n_components();
         let scores: Vec<Vec<usize>> =
@@ -153,7 +153,7 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
         Unrolled { y, forced: forced.sum(), roots }
     }
 
-    /// How many edges of each component are torn. Those of points that no side took are.
+    /// Number of torn edges of each component. Edges of points that overlap others count as torn.
     fn torn_in_each(&self, labels: &[u32], count: usize, laid: &Laid, tau: f64) -> Vec<usize> {
         let d = self.connection.n_components();
         let (mut torn, mut forced) = (vec![0; count], vec![false; labels.len()]);
@@ -205,7 +205,7 @@ struct Walker {
 }
 
 impl Walker {
-    /// Where only charts are kept, and only the other end lists this one, its step is turned back.
+    /// If only charts are stored, and only the other end lists this one, its step is reversed.
     fn walk(&mut self, connection: &Connection, atlas: &Atlas, i: usize, edge: usize, step: &mut [f64]) {
         let (q, d, j) = (atlas.points().dim(), connection.n_components(), connection.end(edge));
         let (length, along) = step.split_at_mut(1);
@@ -259,15 +259,15 @@ fn lower(nearest: &mut [f64], tree: &Tree, members: &[u32]) {
 /// The bits of a distance, which rise with it; the point that the path comes through; the edge from there.
 type Waiting = (u64, u32, usize);
 
-/// Points laid down so far.
+/// Points placed so far.
 struct Growth<'t, 'a, 'b, 'p> {
     unroller: &'t Unroller<'a, 'b, 'p>,
     monitor: Silent<'t>,
     y: Vec<f64>,
     rotations: Vec<f64>,
-    /// Along the tree from the root; infinite for those not laid down.
+    /// Distance along the tree from the root; infinite for points not placed.
     distances: Vec<f64>,
-    /// The shortest path of those that wait.
+    /// The shortest of the waiting paths.
     best: Vec<f64>,
     queue: BinaryHeap<Reverse<Waiting>>,
     refused: BinaryHeap<Reverse<Waiting>>,
@@ -345,7 +345,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
     }
 
-    /// Lays down the end of an edge that comes from `i`, unless that is done or it would lie on something else.
+    /// Places the end of an edge from `i`, unless it is placed already or would overlap other points.
     fn settle(&mut self, path: f64, i: u32, edge: usize, forced: bool) -> Result<()> {
         self.count_step()?;
         let j = self.unroller.connection.end(edge);
@@ -375,7 +375,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         check_sometimes(self.steps, &self.monitor)
     }
 
-    /// Whether a point of the picture lies on another part of it.
+    /// Returns whether a point of the layout lies on another part of it.
     fn is_on_others(&mut self, i: usize) -> bool {
         let (d, mut scratch) = (self.d(), std::mem::take(&mut self.scratch));
         first(&mut scratch.place, d).copy_from_slice(&self.y[i * d..][..d]);
@@ -384,7 +384,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         lies
     }
 
-    /// Others see from now on where a point lies.
+    /// Enters a placed point into the grid, so that others are tested against it.
     fn show(&mut self, i: usize) {
         let d = self.d();
         if d <= MAX_CELL_DIM {
@@ -392,7 +392,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
     }
 
-    /// A point is laid down: its neighbors may follow.
+    /// Queues the neighbors of a placed point.
     fn keep(&mut self, i: usize, path: f64) {
         self.distances[i] = path;
         self.show(i);
@@ -406,7 +406,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
     }
 
-    /// The path to a refused point that is next, of those through points laid down already.
+    /// The next path to a postponed point through placed points.
     fn look_elsewhere(&mut self, j: usize, refused: (u64, u32)) {
         self.best[j] = f64::INFINITY;
         let unroller = self.unroller;
@@ -422,7 +422,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
     }
 
-    /// Finds turn and place of the end of an edge from `i`: first by that edge alone, then by all that agree with it.
+    /// Finds rotation and place of the end of an edge from `i`: first by that edge, then by all that agree with it.
     fn find_place(&self, i: usize, edge: usize, scratch: &mut Scratch) {
         let (d, unroller) = (self.d(), self.unroller);
         let (j, back) = (unroller.connection.end(edge), unroller.back(i, edge));
@@ -454,7 +454,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
     }
 
-    /// Adds P_j'P_i O_i, what the other end of an edge wants of the turn of its point.
+    /// Adds P_j'P_i O_i, the rotation of point j according to an edge.
     fn add_turn(&self, edge: usize, scratch: &mut Scratch) {
         let (d, i) = (self.d(), self.unroller.connection.end(edge));
         let product = first(&mut scratch.product, d * d);
@@ -462,7 +462,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         scratch.sum.iter_mut().zip(product).for_each(|(sum, p)| *sum += *p);
     }
 
-    /// The orthogonal matrix nearest to the sum of what was wanted.
+    /// The orthogonal matrix nearest to the sum of these rotations.
     fn turn(&self, scratch: &mut Scratch) {
         let d = self.d();
         let product = first(&mut scratch.product, d * d);
@@ -470,7 +470,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         polar(product, d, d, first(&mut scratch.rotation, d * d), &mut scratch.spare);
     }
 
-    /// Where the other end of an edge sees its point `j`, which is turned by `scratch.turn`.
+    /// Place of point `j` according to the other end of an edge; `j` is rotated by `scratch.turn`.
     fn guess(&self, j: usize, edge: usize, scratch: &mut Scratch) {
         let (d, unroller) = (self.d(), self.unroller);
         let i = unroller.connection.end(edge);
@@ -484,7 +484,7 @@ impl<'t, 'a, 'b, 'p> Growth<'t, 'a, 'b, 'p> {
         }
     }
 
-    /// Whether there is already a part of the data that is far from `j`.
+    /// Returns whether a part of the data far from `j` is already at this place.
     fn lies_on_others(&self, j: usize, scratch: &mut Scratch) -> bool {
         let (d, h) = (self.d(), self.unroller.spacing);
         if d > MAX_CELL_DIM {

@@ -11,7 +11,7 @@ pub(super) struct Fit {
     /// Dimensions of the chart and of the embedding.
     c: usize,
     d: usize,
-    /// How many points overlap.
+    /// Number of points in the overlap.
     pub size: usize,
     chart: Vec<f64>,
     image: Vec<f64>,
@@ -50,7 +50,7 @@ impl Fit {
         self.turn();
     }
 
-    /// The same, with a little of `towards` added, which decides what the overlap does not.
+    /// The same, with a little of `towards` added, which decides directions that the overlap leaves open.
     pub fn align_towards(&mut self, towards: impl Fn(usize, usize) -> f64) {
         self.multiply();
         let weight = if self.whole2 > 0.0 { MIN_EXTENT_SHARE * self.whole2 } else { 1.0 };
@@ -83,7 +83,7 @@ impl Fit {
         self.values = orthogonal_factor(spare, c, d, first(&mut self.frame, c * d), &mut self.scratch);
     }
 
-    /// Whether a column of the product is nearly a combination of those before, so that it cannot decide the frame.
+    /// Returns whether a column of the product nearly depends on those before, so that it cannot decide the frame.
     pub fn is_thin(&mut self) -> bool {
         let (c, d) = (self.c, self.d);
         let columns = first(&mut self.spare, c * d);
@@ -104,7 +104,7 @@ impl Fit {
         false
     }
 
-    /// Whether the product decides the frame: it has rank d.
+    /// Returns whether the product decides the frame: it has rank d.
     pub fn is_decided(&self) -> bool {
         self.values.least > MIN_EXTENT_SHARE * self.whole2
     }

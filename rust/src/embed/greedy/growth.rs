@@ -14,8 +14,8 @@ use crate::linalg::first;
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 
-/// A point is embedded only if its position is at most this uncertain, in variances of an embedded point. Above about 1,
-/// an error on the frontier can grow with every step.
+/// A point is embedded only if its position is at most this uncertain, in variances of an embedded point. Above about
+/// 1, an error on the frontier can grow with every step.
 const MAX_LEVERAGE: f64 = 2.0;
 
 const PLACED: u32 = u32::MAX; // The neighbor count of a point that is embedded.
@@ -25,7 +25,7 @@ const CHARTS_COMPARED: usize = 1;
 
 const STEPS_PER_REPORT: usize = 256; // Number of steps between two progress reports.
 
-/// What to do with an overlap that leaves a reflection undecided.
+/// Policy for an overlap that leaves a reflection undecided.
 #[derive(Clone, Copy, PartialEq)]
 enum Undecided {
     Wait,
@@ -41,15 +41,15 @@ pub(super) struct Growth<'a, 'b, 'p> {
     /// Number of points that all starts together have embedded, of `total`.
     done: &'a AtomicUsize,
     total: usize,
-    /// Whether no neighborhood waits.
+    /// True if no neighborhood waits.
     at_once: bool,
     y: Vec<f64>,
-    /// How many of its neighbors are embedded, for each point that is not; `PLACED` for those that are.
+    /// Number of embedded neighbors of each point that is not embedded; `PLACED` for points that are.
     counts: Vec<u32>,
     frontier: Frontier,
     /// Points whose neighborhoods had to wait, in order.
     waiting: VecDeque<u32>,
-    /// Embedded points whose own neighborhood has not been looked through, in order.
+    /// Embedded points whose own neighborhood has not been examined, in order.
     unseen: VecDeque<u32>,
     trace: Trace,
     coordinates: Coordinates,
@@ -129,12 +129,12 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         self.mark_fresh();
     }
 
-    /// Embeds one more neighborhood; says whether there was one.
+    /// Embeds one more neighborhood; returns false if there is none.
     fn advance(&mut self) -> Result<bool> {
         self.monitor.check()?; // a step in wide data takes long
         let counts = &self.counts;
         let current = |p: u32, count: u32| counts[p as usize] == count;
-        // Whether the neighborhood of a point has points that are not embedded.
+        // Returns whether the neighborhood of a point has points that are not embedded.
         let graph = self.atlas.neighborhoods();
         let incomplete = |j: u32| members(graph, j as usize, true).any(|p| counts[p] != PLACED);
         if let Some(j) = self.frontier.pop(current) {
@@ -158,7 +158,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         if m == 0 { j } else { self.atlas.neighborhoods().of(j as usize)[m - 1] }
     }
 
-    /// Lays the neighborhood of `j` against its embedded points and embeds the others.
+    /// Aligns the neighborhood of `j` with its embedded points and embeds the others.
     fn lay(&mut self, j: u32, undecided: Undecided) {
         if !self.is_sound(j) {
             if undecided == Undecided::Wait {
@@ -183,7 +183,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         self.monitor.progress(STAGE, self.done.load(Ordering::Relaxed), self.total);
     }
 
-    /// Finds the frame of neighborhood `j`, and says whether its overlap determines it.
+    /// Finds the frame of neighborhood `j`, and returns whether its overlap determines it.
     fn is_sound(&mut self, j: u32) -> bool {
         let all = members(self.atlas.neighborhoods(), j as usize, true);
         let too_few = || all.filter(|&p| self.is_placed(p)).count() <= self.atlas.n_components();
@@ -278,7 +278,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         (agreement, self.rotations[parent as usize * size..][..size].to_vec())
     }
 
-    /// The same where there are no charts, along tangents found for it.
+    /// The same without stored charts, along tangents found for it.
     fn compare_tangents(&mut self, j: u32, parent: u32) -> (Vec<f64>, Vec<f64>) {
         let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
         let (mut own, mut theirs) = (vec![0.0; q * d], vec![0.0; q * d]);
@@ -294,7 +294,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         (agreement, turn)
     }
 
-    /// Embeds `j` and what lies near the overlap. What does not is left to neighborhoods that know more of it.
+    /// Embeds `j` and the points near the overlap. Others are left to neighborhoods with a better overlap.
     fn place_rest(&mut self, j: u32, undecided: Undecided) {
         let (c, d) = (self.coordinates.dim, self.atlas.n_components());
         let all = undecided == Undecided::Force || self.atlas.tangents() != Tangents::Known;
@@ -341,7 +341,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         }
     }
 
-    /// Marks what the last step embedded, once all of it has been asked for from memory.
+    /// Marks the points of the last step as embedded, after all of them were prefetched.
     fn mark_fresh(&mut self) {
         let fresh = std::mem::take(&mut self.fresh);
         let touched = fresh.iter().flat_map(|&p| self.reversed.of(p as usize));

@@ -136,7 +136,7 @@ fn starts(labels: &[u32], params: &GreedyParams) -> Vec<Vec<u32>> {
     starts
 }
 
-/// The points of every component, in the order of their names, and components in that of their first.
+/// The points of every component in the order of their original numbers; components in the order of their first points.
 fn pieces(labels: &[u32], names: Option<&[u32]>) -> Vec<Vec<u32>> {
     let mut order: Vec<u32> = (0..labels.len() as u32).collect();
     for (&name, place) in names.unwrap_or_default().iter().zip(0..) {
@@ -155,7 +155,7 @@ fn pieces(labels: &[u32], names: Option<&[u32]>) -> Vec<Vec<u32>> {
     found
 }
 
-/// Of every component the embedding of lowest R_N, of which neighborhoods without extent are no part.
+/// For every component, the embedding of lowest R_N, without neighborhoods that have no extent.
 fn choose(
     atlas: &Atlas,
     mut embeddings: Vec<Vec<f64>>,

@@ -12,7 +12,7 @@ use crate::neighbors::Neighborhoods;
 /// An edge is strong for a point if it weighs at least this share of the point's strongest.
 const STRONG: f32 = 0.25;
 
-const SMOOTHING: f64 = 0.9; // Share by which a point sees its neighbors' aggregates instead of its own.
+const SMOOTHING: f64 = 0.9; // Share of a point that is smoothed over the aggregates of its neighbors.
 
 /// Aggregates that one point belongs to at most: points listed by thousands would make coarse matrices full.
 const SHARES: usize = 8;
@@ -41,7 +41,7 @@ pub fn laplacian(
 }
 
 /// The aggregate of every point with edges, and their number. First come points whose dependents are all free, then
-/// free points join what they depend on most, or form an aggregate with it. None has a single point.
+/// free points join the aggregate or point that they depend on most. None has a single point.
 pub fn aggregates(edges: &Rows, strongest: &[f32], monitor: &dyn Monitor) -> Result<(Vec<u32>, usize)> {
     let n = strongest.len();
     let depends = |j: usize, w: f32| w > 0.0 && w >= STRONG * strongest[j];
@@ -135,7 +135,7 @@ fn merge(shares: &mut Vec<(u32, f64)>) {
 
 /// Sums by column, of one row at a time.
 struct Sums {
-    /// Of each column the place in `sums`, if it is in use.
+    /// Place of each column in `sums`, if it is in use.
     slots: Vec<u32>,
     sums: Vec<(u32, f64)>,
 }
@@ -151,7 +151,7 @@ impl Sums {
         self.sums[*slot as usize].1 += value;
     }
 
-    /// What was added, by column, but column `own`.
+    /// The sums by column, without column `own`.
     fn take(&mut self, own: u32, block: &mut Block) {
         self.sums.iter().for_each(|&(column, _)| self.slots[column as usize] = FREE);
         self.sums.sort_unstable_by_key(|&(column, _)| column);

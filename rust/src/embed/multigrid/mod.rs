@@ -5,9 +5,10 @@
 //! H_i <= star_i <= m_i H_i on the neighborhood of i, so sum w_i H_i never exceeds the Laplacian, and one cycle never
 //! goes too far.
 //!
-//! A point joins an aggregate only along an edge that is strong *for that point*, so that the smoother sees whatever an
-//! aggregate cannot show. Coarse matrices are Laplacians again, stored as weights of edges, so constants on components
-//! stay exactly without effect on every level. A component that has become a single unknown needs no solve.
+//! A point joins an aggregate only along an edge that is strong *for that point*, so that the smoother reduces all
+//! errors that an aggregate cannot represent. Coarse matrices are Laplacians again, stored as weights of edges, so
+//! constants on components have exactly no effect on any level. A component that has become a single unknown needs no
+//! solve.
 //!
 //! Cost: set-up and cycle O(n k), d columns at once. Memory: 16 bytes per edge and about 45 per point.
 
@@ -26,7 +27,7 @@ use crate::neighbors::Neighborhoods;
 const GRAPH: &str = "the neighborhood graph";
 
 const BLOCK: usize = 512; // Rows that one thread handles at once.
-const FEW: usize = 4 * BLOCK; // Below as many rows threads cost more than they give.
+const FEW: usize = 4 * BLOCK; // With fewer rows, one thread is faster than several.
 
 /// Damping of Jacobi steps. Gershgorin: below 1 every mode shrinks, and the cycle is positive.
 const DAMPING: f64 = 0.9;
@@ -38,7 +39,7 @@ const LIGHTEST: f64 = 1e-30;
 /// weights are small. Long waves among smaller weights are left to conjugate gradients.
 const RANGE: f32 = 1e12;
 
-/// One level of it for every length of waves.
+/// The levels of the multigrid, from fine to coarse.
 #[derive(Debug)]
 pub struct Multigrid {
     n: usize,
@@ -51,7 +52,7 @@ pub struct Multigrid {
 struct Level {
     /// Weights of edges, in both directions.
     edges: Rows,
-    /// What a Jacobi step multiplies residuals with; 0 without edges.
+    /// Factors of residuals in a Jacobi step; 0 without edges.
     steps: Vec<f32>,
     /// Shares of aggregates in points: rows sum to 1. Nothing if no aggregate has a neighbor.
     prolongation: Rows,
@@ -64,7 +65,7 @@ impl Multigrid {
         Self::with_reversed(graph, &graph.reversed(), weights, monitor)
     }
 
-    /// The same, for a graph whose reversed lists are at hand.
+    /// The same, for a graph whose reversed lists are given.
     pub(super) fn with_reversed(
         graph: &Neighborhoods,
         reversed: &Neighborhoods,
@@ -86,7 +87,7 @@ impl Multigrid {
         Ok(Multigrid { n, unit, levels })
     }
 
-    /// How many unknowns each level has.
+    /// Number of unknowns of each level.
     pub fn sizes(&self) -> Vec<usize> {
         self.levels.iter().map(|level| level.steps.len()).collect()
     }
@@ -107,7 +108,7 @@ impl Multigrid {
         }
     }
 
-    /// The same between two centerings: what the cycle adds that is constant on components is only rounding.
+    /// The same between two centerings: the cycle adds constants on components only by rounding.
     pub fn cycle_centered(
         &self,
         centering: &Centering,
@@ -162,7 +163,7 @@ impl Multigrid {
         Ok(())
     }
 
-    /// The V-cycle from level `l` down: one Jacobi step before and one after what is coarser.
+    /// The V-cycle from level `l` down: one Jacobi step before and one after the coarser levels.
     fn descend<const D: usize>(
         &self,
         l: usize,

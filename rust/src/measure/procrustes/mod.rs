@@ -33,7 +33,7 @@ const STAGE: &str = "faithfulness";
 /// The neighborhoods to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct FaithfulnessParams<'a> {
-    /// Whether a point belongs to its own neighborhood.
+    /// True if a point belongs to its own neighborhood.
     pub include_self: bool,
     /// The points whose neighborhoods are measured; all points if `None`.
     pub centers: Option<&'a [u32]>,
@@ -55,7 +55,7 @@ impl FaithfulnessParams<'_> {
     }
 }
 
-/// Some points are measured, and all of them exist.
+/// Fails unless some points are measured, and all of them exist.
 pub(super) fn check_centers(centers: Option<&[u32]>, n: usize) -> Result<()> {
     let Some(centers) = centers else { return Ok(()) };
     check_range(
@@ -70,7 +70,7 @@ pub(super) fn check_centers(centers: Option<&[u32]>, n: usize) -> Result<()> {
     }
 }
 
-/// Both have the same number of points, and the embedding no more dimensions than the data.
+/// Fails unless both have the same number of points, and the embedding no more dimensions than the data.
 pub(super) fn check_pair(x: &Points, y: &Points) -> Result<()> {
     check_components(y.dim(), x.dim())?;
     check_rows(("X", x.len()), ("Y", y.len()))
@@ -122,7 +122,7 @@ pub fn faithfulness_into(
     }
 }
 
-/// What to measure.
+/// The neighborhoods to measure.
 struct Task<'a> {
     x: Points<'a>,
     y: Points<'a>,
@@ -162,7 +162,7 @@ fn measure_side_by_side<const Q: usize>(
     flat: &mut [f64],
     monitor: &dyn Monitor,
 ) -> Result<Means> {
-    // Where points lie is settled here, once, and not at every point.
+    // The types of both arrays are resolved here, once, and not at every point.
     match (task.x.rows::<Q>(), task.y.rows::<D>()) {
         (Some(x), Some(y)) => measure_reading::<Q>(task, x, y, flat, monitor),
         _ => measure_reading::<Q>(task, &task.x, &task.y, flat, monitor),
@@ -180,7 +180,7 @@ fn measure_reading<const Q: usize>(
     let size = task.neighborhoods.largest() + usize::from(task.params.include_self);
     collect(flat, monitor, |start, rows| {
         let (mut group, mut workspace) = (Group::<Q>::new(), Workspace::default());
-        // All lists of the chunk at once: the waits for memory overlap.
+        // All lists of the chunk at once, so that waits for memory overlap.
         let mut lists = Vec::with_capacity(rows.len() * size);
         for place in start..start + rows.len() {
             lists.extend(task.members(place).map(|i| i as u32));

@@ -37,13 +37,14 @@ impl PerPoint {
         PerPoint { r, r_n, r_c, r_pca, bound, stretch_max, stretch_min, area }
     }
 
-    /// Whether this neighborhood is left out of normalized means: the data coincide, but the embedding does not.
+    /// Returns whether this neighborhood is left out of normalized means: the data coincide, but the embedding does
+    /// not.
     pub fn degenerate(&self) -> bool {
         self.r_n.is_infinite()
     }
 }
 
-/// The numbers of one neighborhood, and what the best scale of all is made from.
+/// The numbers of one neighborhood, and its terms of the best scale of all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     pub point: PerPoint,

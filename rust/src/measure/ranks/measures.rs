@@ -16,12 +16,12 @@ pub enum Base {
 }
 
 impl Base {
-    /// Whether it is a sum over ranks of numbers that do not depend on k.
+    /// Returns whether it is a sum over ranks of numbers that do not depend on k.
     pub(super) fn is_shift(self) -> bool {
         matches!(self, Base::FalseShift | Base::MissingShift)
     }
 
-    /// Its mean when the points of Y are relabelled at random: r is then any rank with the same probability.
+    /// Its mean when the points of Y are relabeled at random: r is then any rank with the same probability.
     fn expected(self, n: usize, k: usize) -> f64 {
         let (n, k) = (n as f64, k as f64);
         match self {
@@ -121,8 +121,8 @@ fn inverse(worst: f64) -> f64 {
     if worst > 0.0 { 1.0 / worst } else { 0.0 }
 }
 
-/// The largest penalty of a point: of k strangers the ranks are at most n - 1, n - 2, ...; with k >= n / 2 there are no
-/// more than n - 1 - k strangers (Venna 2007).
+/// The largest penalty of a point: the ranks of k false neighbors are at most n - 1, n - 2, ...; with k >= n / 2 there
+/// are no more than n - 1 - k false neighbors (Venna 2007).
 fn worst_penalty(n: usize, k: usize) -> f64 {
     let (n, k) = (n as f64, k as f64);
     if 2.0 * k < n { k * (2.0 * n - 3.0 * k - 1.0) / 2.0 } else { (n - k) * (n - k - 1.0) / 2.0 }

@@ -1,4 +1,4 @@
-//! How well an embedding preserves neighbors: measures by ranks, all of them from two tables.
+//! Measures by ranks of how well an embedding preserves neighbors, all of them from two tables.
 //!
 //! Trustworthiness and continuity (Venna & Kaski 2001), Q_NX, R_NX and the area under it (Lee & Verleysen 2009; Lee et
 //! al. 2013), the local continuity meta-criterion (Chen & Buja 2009), the agreement rate (Akkucuk & Carroll 2006: Q_NX;
@@ -9,7 +9,7 @@
 //! measure is affine in one of five sums over the neighbors of a point, [`Base`], and so are its mean, its spread over
 //! points, and its value for a random embedding.
 //!
-//! Cost: the neighbors and ranks on both sides, then O(m k) for all k at once, m points looked at. Memory: O(n k).
+//! Cost: the neighbors and ranks on both sides, then O(m k) for all k at once and m measured points. Memory: O(n k).
 
 mod measures;
 mod sums;
@@ -61,7 +61,7 @@ impl RankParams<'_> {
         check_centers(self.centers, n)
     }
 
-    /// The nearest in X, `n_neighbors` for each point looked at.
+    /// The nearest in X, `n_neighbors` for each measured point.
     fn nearest_in_x(&self, x: &Points, monitor: &dyn Monitor) -> Result<Vec<u32>> {
         let k = self.n_neighbors;
         let Some(known) = self.neighborhoods else {
@@ -115,7 +115,7 @@ impl RankTables {
         Ok(RankTables { n, k, in_x, in_y })
     }
 
-    /// How many points are looked at.
+    /// Number of measured points.
     fn centers(&self) -> usize {
         self.in_x.len() / self.k
     }
@@ -152,7 +152,7 @@ impl RankTables {
         if k == 0 {
             return Err(Error::NoNeighbors);
         }
-        check_range("k", k as f64, k <= self.k, "more neighbors than were looked at")?;
+        check_range("k", k as f64, k <= self.k, "more neighbors than were measured")?;
         let (offset, slope) = measure.affine(self.n, k);
         self.map_sums(monitor, |sums| offset + slope * sums.of(measure.base(), k))
     }

@@ -59,7 +59,7 @@ fn sum(lists: &[Vec<u64>; 5], base: Base, k: usize) -> f64 {
 fn penalties(ranks: &[u32], begun: &mut [u64], penalties: &mut [u64]) {
     let k = ranks.len();
     begun.fill(0);
-    // how many count from each k on, and their ranks; sums wrap around
+    // number of terms that count from each k on, and their ranks; sums wrap around
     let (counts, sums) = begun.split_at_mut(k + 2);
     for (s, &r) in (1..).zip(ranks).filter(|&(s, &r)| r > s) {
         let (begin, end) = (s as usize, (r as usize).min(k + 1));
@@ -138,7 +138,7 @@ fn add<T: AddAssign + Copy>(totals: &mut [Vec<T>], parts: &[Vec<T>]) {
     }
 }
 
-/// Of R_NX in the area under it.
+/// Weights of R_NX in the area under it.
 pub struct Weights {
     n: usize,
     k: usize,

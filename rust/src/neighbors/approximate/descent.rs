@@ -15,16 +15,16 @@ use super::tile::Tile;
 use crate::error::Result;
 use crate::monitor::Monitor;
 
-/// Points handled between two looks at the monitor.
+/// Points handled between two checks of the monitor.
 const CHUNK: usize = 256;
 
-/// Rounds at most; three or four are the rule.
+/// Maximum number of rounds; three or four are usual.
 const ROUNDS: u32 = 12;
 
 /// Marks an empty entry of a list.
 pub const NO_ENTRY: u32 = u32::MAX;
 
-/// Rounds, and the lists as the next one will find them.
+/// State between two rounds: the lists that the next round reads.
 pub struct Descent {
     listed: Vec<u32>,
     rounds: u32,

@@ -16,19 +16,19 @@ use crate::neighbors::{STAGE, inverse};
 use crate::parallel::vectorized;
 use crate::rng::stream;
 
-/// How many trees, at most.
+/// Maximum number of trees.
 pub const TREES: usize = 6;
 
-/// Points in a leaf, at most.
+/// Maximum number of points in a leaf.
 const LEAF: usize = 512;
 
-/// Leaves of a tree, at most: their numbers have 16 bits.
+/// Maximum number of leaves of a tree: their numbers have 16 bits.
 const MOST: usize = 1 << 15;
 
-/// How many points later memory is asked for a row.
+/// Rows are prefetched this many points ahead.
 const AHEAD: usize = 12;
 
-/// Below this, one thread goes on alone.
+/// Below this number of points, one thread splits alone.
 const ALONE: usize = 1 << 14;
 
 /// Several trees. Points are numbered by their place in the first: near ones are then near in memory, too.
@@ -40,7 +40,7 @@ pub struct Leaves {
 }
 
 impl Leaves {
-    /// Grows the trees, and enters those that meet in a leaf into each other's lists.
+    /// Grows the trees, and enters points of one leaf into each other's lists.
     pub fn grow(rows: &Rows, lists: &Lists, trees: usize, seed: u64, monitor: &dyn Monitor) -> Result<Self> {
         let n = rows.len;
         let most = LEAF.max(4 * lists.width).max(n.div_ceil(MOST));
@@ -93,13 +93,13 @@ impl Leaves {
         self.order[place as usize] as usize
     }
 
-    /// A place will be asked about soon: a hint to memory.
+    /// Prefetches the leaves of a place.
     #[inline(always)]
     pub fn soon(&self, place: u32) {
         prefetch_read_data::<_, 0>(&self.leaves[place as usize]);
     }
 
-    /// Whether two places are in one leaf of any tree.
+    /// Returns whether two places are in one leaf of any tree.
     #[inline(always)]
     pub fn shared(&self, a: u32, b: u32) -> bool {
         let (a, b) = (&self.leaves[a as usize], &self.leaves[b as usize]);

@@ -1,4 +1,4 @@
-//! The nearest known of every point, which any thread may improve. The result does not depend on the order.
+//! Lists of the nearest points found so far, which any thread may improve. The result does not depend on the order.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,16 +11,16 @@ const CHUNK: usize = 1024;
 /// An empty entry: no point, infinitely far.
 const EMPTY: u64 = (0x7f80_0000 << 32) | 0xffff_ffff;
 
-/// By what share squared distances of two equally far points may differ, and a little more.
+/// Bound of the relative difference of equal squared distances after rounding.
 const ROUNDING: f32 = 1e-4;
 
 /// The bit that says that an entry has been joined.
 const OLD: u64 = 1;
 
-/// The bit of a limit, never negative, that says that a thread has its list in hand.
+/// The sign bit of a limit, which is never negative: it is set while a thread changes the list.
 const HELD: u32 = 1 << 31;
 
-/// Looks at a list in other hands before this thread lets others go on.
+/// Number of tries for a locked list before this thread yields.
 const PATIENCE: u32 = 64;
 
 /// Entries in a line of memory.
@@ -50,19 +50,19 @@ impl Lists {
         self.limits.len()
     }
 
-    /// What is farther cannot enter.
+    /// Squared distance beyond which no point can enter.
     #[inline(always)]
     pub fn limit(&self, place: u32) -> f32 {
         f32::from_bits(self.limits[place as usize].load(Ordering::Relaxed) & !HELD)
     }
 
-    /// The list of a place will be needed soon: a hint to memory.
+    /// Prefetches the list of a place.
     #[inline(always)]
     pub fn soon(&self, place: u32) {
         self.row(place).iter().step_by(LINE).for_each(|entry| prefetch_read_data::<_, 0>(entry));
     }
 
-    /// Enters `other` into the list of `place` if it is near enough; returns what is then too far.
+    /// Enters `other` into the list of `place` if it is near enough; returns the new limit.
     #[inline]
     pub fn offer(&self, place: u32, d2: f32, other: u32) -> f32 {
         let limit = &self.limits[place as usize];
@@ -83,7 +83,7 @@ impl Lists {
         far
     }
 
-    /// Does the same where no other thread has the list of `place`.
+    /// Does the same without a lock, if no other thread uses the list of `place`.
     #[inline(always)]
     pub fn offer_alone(&self, place: u32, d2: f32, other: u32) -> f32 {
         let far = enter(self.row(place), d2, other);
@@ -96,7 +96,7 @@ impl Lists {
         &self.entries[place as usize * self.width..][..self.width]
     }
 
-    /// Writes who is listed and whether he is old, and makes all old; returns how many were new.
+    /// Writes every entry with its mark, and marks all as old; returns the number of new ones.
     pub fn take(&self, into: &mut [u32]) -> usize {
         let chunks = into.par_chunks_mut(CHUNK * self.width).zip(self.entries.par_chunks(CHUNK * self.width));
         let take = |(into, entries): (&mut [u32], &[AtomicU64])| {
@@ -124,7 +124,7 @@ impl Lists {
     }
 }
 
-/// Enters what is near enough and not listed yet; returns what is then too far. Only one thread has this list.
+/// Enters a point that is near enough and not listed yet; returns the new limit. Only one thread may use this list.
 #[inline(always)]
 fn enter(row: &[AtomicU64], d2: f32, other: u32) -> f32 {
     let entry = (u64::from(d2.to_bits()) << 32) | (u64::from(other) << 1);

@@ -8,8 +8,8 @@
 //! 5. If the recall is still too low, all is repeated with longer lists and more directions. Another random sample then
 //!    measures the recall that is reported.
 //!
-//! Lists end as the least of all that was offered, so the result depends on data and seed alone. Kernels of different
-//! processors may round distances differently.
+//! A list ends with the nearest of all points offered to it, so the result depends on data and seed alone. Kernels of
+//! different processors may round distances differently.
 //!
 //! Cost: O(n q log n) for the trees, O(n q L) for leaves of L points, less for the rest. Memory: O(n K) for lists of K.
 
@@ -84,7 +84,7 @@ impl Target {
         [1.0, 0.25, 0.0625].map(|part| (4.0 * (1.0 - self.recall) * part).clamp(0.001, 0.2))
     }
 
-    /// How many trees, measured like the width of lists.
+    /// Number of trees; measured, as the width of lists is.
     fn trees(&self) -> usize {
         if self.recall > 0.955 { leaves::TREES } else { leaves::TREES - 1 }
     }
@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
         Ok(Search { points: *points, rows, leaves, lists, k })
     }
 
-    /// Rounds until enough true neighbors of the points asked about are listed; returns whether that is so.
+    /// Runs rounds until enough true neighbors of the sampled points are listed; returns whether they are.
     fn descend(&self, target: &Target, asked: &[u32], monitor: &dyn Monitor) -> Result<bool> {
         let mut descent = Descent::of(&self.lists);
         let mut reached = false;
@@ -222,7 +222,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What refining a list needs, reused from point to point.
+/// Buffers for refining a list, reused from point to point.
 struct Desk {
     listed: Vec<u32>,
     own: Vec<f64>,

@@ -17,16 +17,16 @@ use crate::neighbors::blocked::squared_distance;
 use crate::points::Points;
 use crate::rng::stream;
 
-/// Points asked about together.
+/// Sampled points that are compared together.
 const TOGETHER: usize = 256;
 
-/// Points looked at together.
+/// Other points that are compared together.
 const BLOCK: usize = 1024;
 
 /// Squared distances that differ by a smaller share tie: they are rounded.
 const TIE: f64 = 1e-12;
 
-/// What distances in single precision may be wrong by, as a share of their size and of that of the coordinates.
+/// Error of distances in single precision, as a share of their size and of that of the coordinates.
 const SHARE: f64 = 1e-4;
 const ROUNDING: f64 = 1e-5;
 
@@ -65,7 +65,8 @@ pub fn recall(
     Ok(right as f64 / all.max(1) as f64)
 }
 
-/// How many of those found are no farther than the last true neighbor; `near` has all squared distances up to the last.
+/// Number of found points no farther than the last true neighbor; `near` has all squared distances up to the last
+/// found.
 fn right_ones(found: &[f64], mut near: Vec<f64>) -> usize {
     let k = found.len();
     if near.len() < k {

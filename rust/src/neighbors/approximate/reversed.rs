@@ -1,4 +1,4 @@
-//! For every place some of those that list it, the same ones whatever the threads do.
+//! For every place some of those that list it, independent of the number of threads.
 
 use rayon::prelude::*;
 
@@ -6,10 +6,10 @@ use super::descent::NO_ENTRY;
 use crate::error::Result;
 use crate::monitor::Monitor;
 
-/// How many to whom a place is new are kept, at most, and of those to whom it is old.
+/// Maximum number of places kept whose lists hold a place as new, and of those that hold it as old.
 const MOST: usize = 8;
 
-/// Lists read between two looks at the monitor.
+/// Lists read between two checks of the monitor.
 const LOOK: usize = 1 << 14;
 
 /// Some of those that list a place: the first in an order drawn at random.

@@ -11,24 +11,24 @@ const FAR: f64 = 1e15;
 /// Points of which a typical one and a typical spread are found.
 const TYPICAL: usize = 256;
 
-/// Principal directions, foremost first, of which more tell little.
+/// Number of leading principal directions that separate points; more add little.
 const TELLING: usize = 32;
 
 /// Numbers in a line of memory.
 const LINE: usize = 16;
 
-/// What is compared in place of the points.
+/// The rows that are compared instead of the points.
 pub struct Rows<'a> {
     source: Source<'a>,
-    /// How many points.
+    /// Number of points.
     pub len: usize,
-    /// How many coordinates are compared.
+    /// Number of compared coordinates.
     pub dim: usize,
-    /// How many of the foremost coordinates distinguish near points from far ones.
+    /// Number of leading coordinates that distinguish near points from far ones.
     pub telling: usize,
     /// The length here of a length of 1 in the points.
     pub scale: f64,
-    /// Whether all coordinates are compared.
+    /// True if all coordinates are compared.
     pub complete: bool,
 }
 
@@ -42,7 +42,7 @@ enum Source<'a> {
 /// The origin is a typical point, and the unit a typical spread, rounded to a power of two.
 struct Frame {
     center: Vec<f64>,
-    /// For points in single precision: differences from a center that is so, too, lose nothing more.
+    /// The center in single precision, for points in single precision: their differences lose nothing more.
     narrow_center: Vec<f32>,
     scale: f64,
 }
@@ -108,7 +108,7 @@ impl<'a> Rows<'a> {
         row.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt()
     }
 
-    /// Row `i` will be read soon: a hint to memory.
+    /// Prefetches row `i`.
     #[inline(always)]
     pub fn soon(&self, i: usize) {
         match &self.source {

@@ -1,6 +1,6 @@
 //! All squared distances between a few points, and which of them are small enough to matter.
 //!
-//! Differences are squared and summed in one order, so a distance has the same bits wherever two points meet.
+//! Differences are squared and summed in one order, so a distance has the same bits in every tile.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -21,7 +21,7 @@ pub struct Tile {
     dim: usize,
     len: usize,
     values: Vec<f32>,
-    /// What is farther from a point does not matter to it.
+    /// Limit of each point; farther points are ignored.
     limits: Vec<f32>,
     near: Vec<(u32, u32, f32)>,
     row: Vec<f32>,
@@ -64,7 +64,7 @@ impl<F: FnMut(usize, usize, f32, &mut [f32])> WithSimd for Join<'_, F> {
         let Join { tile, first, mut meet } = self;
         let mut d2 = [[0.0; LANES]; SIDE];
         let all = tile.len.div_ceil(LANES);
-        // those around first: once limits are low few of the others matter
+        // near ones first: once limits are low, few others are within them
         for around in [true, false] {
             for start in (0..first).step_by(SIDE) {
                 let end = ((start / NEAR + 1) * NEAR / LANES).min(all);
@@ -135,7 +135,7 @@ fn distances<S: Simd>(simd: S, tile: &Tile, start: usize, group: usize, d2: &mut
     }
 }
 
-/// Whether any is within a limit of its own or that of all.
+/// Returns whether any distance is within its own limit or the common one.
 #[inline(always)]
 fn any_within<S: Simd>(simd: S, d2: &[f32; LANES], limits: &[f32; LANES], limit: f32) -> bool {
     let (d2, limits, limit) = (S::as_simd_f32s(d2).0, S::as_simd_f32s(limits).0, simd.splat_f32s(limit));

@@ -1,4 +1,4 @@
-//! Points as the products see them: centered, scaled, in blocks, in either precision.
+//! Points in the form that products need: centered, scaled, in blocks, in either precision.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, LinalgScalar};
@@ -46,7 +46,7 @@ precision!(f32, f64);
 /// Coordinates in which products lose least: centered, and scaled so that no square overflows.
 pub struct Frame<'a> {
     pub points: Points<'a>,
-    /// Who asks for neighbors, if not the points for each other.
+    /// The points to find neighbors of; `None` if the points are searched for each other.
     pub new: Option<Points<'a>>,
     pub mean: Vec<f64>,
     /// A power of two, so that scaling is exact.
@@ -82,12 +82,12 @@ impl<'a> Frame<'a> {
         self.new.as_ref().unwrap_or(&self.points)
     }
 
-    /// Whom the point `id` of those that ask must not find.
+    /// The point that query `id` must not find: itself.
     pub fn own(&self, id: u32) -> u32 {
         if self.new.is_some() { NO_POINT } else { id }
     }
 
-    /// How many there are to be found.
+    /// Number of points that can be found.
     pub fn others(&self) -> usize {
         self.points.len() - usize::from(self.new.is_none())
     }

@@ -1,4 +1,4 @@
-//! Exact neighbors of wide data: blocked matrix products propose, exact distances decide.
+//! Exact neighbors of wide data: candidates from blocked matrix products, chosen by exact distances.
 //!
 //! |x - y|^2 = |x|^2 + |y|^2 - 2 x.y makes the search one large product of centered data in single precision. Each pair
 //! of blocks is multiplied once for both sides, near ones first, so that distant pairs can be skipped. Every point
@@ -79,8 +79,7 @@ pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn
     Ok(Knn { neighborhoods: Neighborhoods::ragged(indptr, indices), distances })
 }
 
-/// Completes the lists of those that ask, the points `ids`, with everything that double-precision products cannot
-/// exclude.
+/// Completes the lists of the query points `ids` with everything that double-precision products cannot exclude.
 fn recheck<C: Collector + Send>(
     frame: &Frame,
     asking: &[u32],

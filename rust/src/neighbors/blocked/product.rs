@@ -56,7 +56,7 @@ impl Packed {
         }
     }
 
-    /// How many there are with padding.
+    /// Number of points with padding.
     fn room(&self) -> usize {
         self.ids.len().next_multiple_of(PAIR * LANES)
     }
@@ -101,7 +101,7 @@ impl Products {
         Arch::new().dispatch(Multiply { left, right, products: self });
     }
 
-    /// Of one point of the left block with all of the right one.
+    /// Products of one point of the left block with all of the right one.
     pub fn row(&self, i: usize) -> &[f32] {
         &self.values[i * self.stride..][..self.len]
     }
@@ -164,7 +164,7 @@ fn columns<S: Simd>(right: &Packed, pair: usize, part: std::ops::Range<usize>) -
     ([of(PAIR * pair), of(PAIR * pair + 1)], step)
 }
 
-/// Of `R` points from `first` on with those in the columns.
+/// Products of `R` points from `first` on with those in the columns.
 #[inline(always)]
 fn sums<S: Simd, const R: usize>(
     simd: S,

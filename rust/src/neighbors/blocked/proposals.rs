@@ -43,7 +43,7 @@ impl Shelf {
         Shelf { threshold: vec![f32::MAX; proposed.len()], proposed }
     }
 
-    /// Nothing beyond this squared distance can still enter.
+    /// Squared distance beyond which no point can still enter.
     fn farthest(&self) -> f64 {
         self.proposed.iter().fold(0.0, |farthest, proposed| proposed.list.bound().max(farthest))
     }
@@ -55,7 +55,7 @@ impl Shelf {
     }
 }
 
-/// For every point that asks the `k` nearest by single-precision products, and a few more; in the order given.
+/// For every query point the `k` nearest by single-precision products, and a few more; in the given order.
 pub fn propose(frame: &Frame, order: &[u32], k: usize, monitor: &dyn Monitor) -> Result<Vec<Proposed>> {
     let keep = (k + SPARE).min(frame.others());
     let own = frame.new.is_none();
@@ -99,8 +99,8 @@ pub fn propose(frame: &Frame, order: &[u32], k: usize, monitor: &dyn Monitor) ->
         .collect())
 }
 
-/// Pairs of blocks with the gap between them. Points that ask for each other need every pair once, near ones first;
-/// of blocks that ask for others no gap is known.
+/// Pairs of blocks with the gap between them. If the points are searched for each other, every pair comes once, near
+/// ones first; otherwise no gap is known.
 fn nearest_first(frame: &Frame, order: &[u32], monitor: &dyn Monitor) -> Result<Vec<(f64, usize, usize)>> {
     let asking = order.len().div_ceil(BLOCK);
     if frame.new.is_some() {
@@ -141,7 +141,7 @@ fn offer_tile(
     );
 }
 
-/// Products looked at together.
+/// Products compared together.
 const LANES: usize = 16;
 
 #[inline(always)]
@@ -154,7 +154,7 @@ fn offer_row(
     mut columns: Option<&mut Shelf>,
 ) {
     let (row, chunks) = (products.row(i), right.ids.len().div_ceil(LANES));
-    // in its own block a point meets those around it first: once its threshold is low few others matter
+    // a point is compared with those around it first: once its threshold is low, few others are within it
     for turn in 0..chunks {
         let start = (i / LANES + turn) % chunks * LANES;
         let chunk = &row[start..(start + LANES).min(row.len())];
@@ -175,7 +175,7 @@ fn offer_row(
     }
 }
 
-/// Which of at most [`LANES`] points with these norms and products come within their thresholds. No early exit: it
+/// Bits of those of at most [`LANES`] points whose norms and products are within their thresholds. No early exit: it
 /// vectorizes.
 #[inline(always)]
 fn near(products: &[f32], norm: impl Fn(usize) -> f32, threshold: impl Fn(usize) -> f32) -> Ones {
@@ -184,7 +184,7 @@ fn near(products: &[f32], norm: impl Fn(usize) -> f32, threshold: impl Fn(usize)
     if products.len() < LANES {
         return Ones((0..products.len()).fold(0, which));
     }
-    // most have none: to see that is cheaper than to see which
+    // most have none: this test is cheaper than to find which
     let any = (0..LANES).fold(false, |any, o| any | reaches(o));
     Ones(if any { (0..LANES).fold(0, which) } else { 0 })
 }

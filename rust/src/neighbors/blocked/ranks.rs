@@ -69,11 +69,11 @@ pub fn ranks(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Ve
     Ok(ranks)
 }
 
-/// The thresholds of the centers of a block, and what was counted below them.
+/// The thresholds of the centers of a block, and the counts below them.
 struct Shelf {
     k: usize,
     block: Block<f32>,
-    /// Where each center stands among those asked for.
+    /// Place of each center in the list of centers.
     places: Vec<u32>,
     ball: Ball,
     /// Beyond this distance in the frame no point counts.
@@ -101,7 +101,7 @@ impl Shelf {
             let mut last = (f32::NEG_INFINITY, f32::NEG_INFINITY);
             for (s, &(d2, ..)) in own.sorted.iter().enumerate() {
                 let band = band(frame, d2, block.norms[i].into());
-                last = (last.0.max(band.0), last.1.max(band.1)); // in order, whatever rounding does
+                last = (last.0.max(band.0), last.1.max(band.1)); // in order, in spite of rounding
                 (low[s * BLOCK + i], high[s * BLOCK + i]) = last;
                 reach = reach.max(frame.scaled(d2).sqrt() * (1.0 + 1e-9));
             }
@@ -147,7 +147,7 @@ struct Doubt {
     to: usize,
 }
 
-/// Squared distances between the points of two blocks, and what is counted in them.
+/// Squared distances between the points of two blocks, and the counts in them.
 #[derive(Default)]
 struct Tile {
     right: Block<f32>,
@@ -274,7 +274,7 @@ impl Tile {
         }
     }
 
-    /// Decides by exact distances what is in doubt for center `i`.
+    /// Decides the doubtful counts of center `i` by exact distances.
     fn decide(&mut self, frame: &Frame, shelf: &Shelf, i: usize, others: &[u32]) {
         if self.doubts.is_empty() {
             return;
@@ -311,7 +311,7 @@ fn complete(flat: &mut [f32], rows: &[f32], columns: &[f32]) {
 struct Compare<'a> {
     flat: &'a [f32],
     shelf: &'a Shelf,
-    /// How many distances for each center.
+    /// Number of distances of each center.
     len: usize,
     counted: &'a mut [u32],
     suspects: &'a mut Vec<(u32, u32)>,

@@ -37,7 +37,7 @@ const ROWS_LEAVES: usize = 64;
 /// Queries between two reports.
 const REPORTED: usize = LEAF * 1024;
 
-/// Builds the trees of `points` and of those that ask, and evaluates an expression with the inquiry.
+/// Builds the trees of `points` and of the query points, and evaluates an expression with the inquiry.
 macro_rules! inquire {
     ($points:expr, $new:expr, $monitor:expr, $inquiry:ident => $result:expr) => {
         with_view!($points.values(), view => {
@@ -67,16 +67,16 @@ pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn
 }
 
 /// The share of all distances that a search for `k` neighbors would compute, from a few leaves of the
-/// points themselves or of those that ask.
+/// points themselves or of the query points.
 pub fn scanned_share(points: &Points, new: Option<&Points>, k: usize, monitor: &dyn Monitor) -> Result<f64> {
     inquire!(points, new, monitor, inquiry => inquiry.scanned_share(k, monitor))
 }
 
-/// Who asks whom. Points that are near each other ask together, so those who ask are in a tree as well.
+/// Queries, and the points to search. Near queries are answered together, so they are in a tree as well.
 struct Inquiry<'a, T, A> {
     tree: &'a KdTree<T>,
     asking: &'a KdTree<A>,
-    /// Whether the points ask for each other: then none is its own neighbor.
+    /// True if the points are searched for each other: then none is its own neighbor.
     own: bool,
 }
 
@@ -120,7 +120,7 @@ impl<T: Coordinate, A: Coordinate> Inquiry<'_, T, A> {
     fn scanned_share(&self, k: usize, monitor: &dyn Monitor) -> Result<f64> {
         const SAMPLED_LEAVES: usize = 32;
         let leaves = self.asking.leaves();
-        let step = leaves.div_ceil(SAMPLED_LEAVES).max(16.min(leaves)); // a look may cost a sixteenth of the search
+        let step = leaves.div_ceil(SAMPLED_LEAVES).max(16.min(leaves)); // costs at most a sixteenth of the search
         let mut batch = Batch::new(|| Candidates::new(k));
         let mut queries = 0;
         for leaf in (0..leaves).step_by(step) {

@@ -24,7 +24,7 @@ pub fn ranks(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Ve
     with_view!(points.values(), view => KdTree::build(view, monitor)?.ranks(points, asked, monitor))
 }
 
-/// The share of all points that a walk looks at, from a few centers.
+/// The share of all points that a walk visits, from a few centers.
 pub fn counted_share(points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<f64> {
     with_view!(points.values(), view => KdTree::build(view, monitor)?.counted_share(points, asked, monitor))
 }
@@ -38,7 +38,7 @@ struct Cut {
     to: u32,
 }
 
-/// What one center counts.
+/// The counts of one center.
 #[derive(Default)]
 struct Count {
     thresholds: Thresholds,
@@ -50,7 +50,7 @@ struct Count {
     /// Points in cut leaves that are below each threshold, and those that are not above it.
     below: Vec<Lanes>,
     reached: Vec<Lanes>,
-    /// Whether nodes of copies were counted at the distance of a threshold: its own point may be among them.
+    /// True if nodes of copies were counted at the distance of a threshold: its own point may be among them.
     copies: bool,
     scanned: usize,
 }
@@ -87,7 +87,7 @@ impl<T: Coordinate> KdTree<T> {
     fn ranks(&self, points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<Vec<u32>> {
         let ranks: Vec<AtomicU32> = zeros(asked.listed.len())?;
         let progress = Progress::new(STAGE, asked.len(), monitor);
-        // in the order of the tree, if all ask: the next center walks where the last one did
+        // in the order of the tree, if all are centers: the next center visits the same nodes as the last one
         let order: Vec<u32> =
             if asked.centers.is_some() { (0..asked.len() as u32).collect() } else { self.ids.clone() };
         order.par_chunks(LEAF).try_for_each_init(Count::default, |count, chunk| {
@@ -108,7 +108,7 @@ impl<T: Coordinate> KdTree<T> {
 
     fn counted_share(&self, points: &Points, asked: &Asked, monitor: &dyn Monitor) -> Result<f64> {
         const SAMPLED: usize = 64;
-        let step = asked.len().div_ceil(SAMPLED).max(16.min(asked.len())); // a look may cost a sixteenth
+        let step = asked.len().div_ceil(SAMPLED).max(16.min(asked.len())); // costs at most a sixteenth of the search
         let mut count = Count::default();
         let mut queries = 0;
         for place in (0..asked.len()).step_by(step) {
@@ -120,7 +120,7 @@ impl<T: Coordinate> KdTree<T> {
         Ok(count.scanned as f64 / (queries as f64 * self.n as f64))
     }
 
-    /// How many points lie below `node`.
+    /// Number of points below `node`.
     fn size(&self, node: Node) -> u32 {
         let begin = node.first_leaf * LEAF;
         (((node.first_leaf + node.leaves) * LEAF).min(self.n) - begin) as u32
@@ -141,7 +141,7 @@ impl<T: Coordinate> KdTree<T> {
         );
     }
 
-    /// Counts the points of `node` below the thresholds from `from` to `to`; notes the leaves that must be looked at.
+    /// Counts the points of `node` below the thresholds from `from` to `to`; notes the leaves that must be scanned.
     /// `D` is the dimension if it is known when compiled, else 0.
     fn walk<const D: usize>(&self, node: Node, mut from: usize, mut to: usize, count: &mut Count) {
         let (gap, far) = self.span::<D>(node, &count.thresholds.at);
@@ -197,7 +197,7 @@ impl<T: Coordinate> KdTree<T> {
         (gap, far)
     }
 
-    /// How many points in cut leaves are at the distance of threshold `s` and come before it by their index.
+    /// Number of points in cut leaves at the distance of threshold `s` that come before it by their index.
     fn count_tied(&self, s: usize, count: &Count) -> u32 {
         let (threshold, last) = (count.d2[s], count.thresholds.sorted[s].1);
         let cut = |cut: &&Cut| (cut.from..cut.to).contains(&(s as u32));
@@ -220,7 +220,7 @@ impl<T: Coordinate> KdTree<T> {
         d2
     }
 
-    /// Looks at all leaves that are cut.
+    /// Scans all leaves that are cut.
     #[inline(always)]
     fn count_cuts(&self, count: &mut Count) {
         let Count { thresholds, d2: limits, cuts, below, reached, .. } = count;

@@ -31,7 +31,7 @@ pub struct KdTree<T> {
     pub highest_ids: Vec<u32>,
 }
 
-/// Where a walk through the tree stands.
+/// Position of a walk through the tree.
 #[derive(Clone, Copy)]
 pub struct Node {
     pub index: usize,
@@ -64,7 +64,7 @@ impl Node {
     }
 }
 
-/// The queries of one leaf and what they have found.
+/// The queries of one leaf and the points that they have found.
 pub struct Batch<C> {
     /// Query after query, its coordinates.
     pub queries: Vec<f64>,
@@ -163,7 +163,7 @@ impl<T: Coordinate> KdTree<T> {
         self.n.div_ceil(LEAF)
     }
 
-    /// How many points leaf `leaf` holds.
+    /// Number of points of leaf `leaf`.
     pub fn filled(&self, leaf: usize) -> usize {
         LEAF.min(self.n - leaf * LEAF)
     }
@@ -317,7 +317,7 @@ fn arrange<T: Coordinate, const D: usize>(
     a.and(b)
 }
 
-/// Writes the box of `items` and says along which axis it is longest.
+/// Writes the box of `items` and returns its longest axis.
 fn enclose<T: Coordinate, const D: usize>(items: &[Item<T, D>], own_box: &mut [T], dim: usize) -> usize {
     let (mut low, mut high) = (items[0].at, items[0].at);
     for item in items {

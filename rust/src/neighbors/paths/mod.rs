@@ -99,7 +99,7 @@ impl Lengths {
         Ok(Lengths { graph, lengths, longest, points: names.clone(), places: names })
     }
 
-    /// For each edge from one part to another the two, and how long the way through it is.
+    /// For each edge between two parts, the parts and the length of the path through it.
     fn between_parts(&self, part: &[u32], inside: &[f64]) -> Vec<(u32, u32, f64)> {
         let edge = |i: usize, (j, length): (u32, f64)| {
             let j = j as usize;
@@ -111,7 +111,7 @@ impl Lengths {
     }
 
     /// Number of points.
-    #[allow(clippy::len_without_is_empty)] // a graph of no points has no use for the question
+    #[allow(clippy::len_without_is_empty)] // graphs have at least one point
     pub fn len(&self) -> usize {
         self.graph.len()
     }
@@ -143,7 +143,7 @@ fn longest(lengths: &[f64]) -> f64 {
     lengths.iter().copied().fold(0.0, f64::max)
 }
 
-/// Of the edges of each point, in the order in which points are given.
+/// The edges of each point, in the given order of the points.
 fn edge_lengths(
     x: &Points,
     graph: &Neighborhoods,

@@ -74,7 +74,7 @@ impl Tree {
 
     fn spread(&mut self, graph: &Lengths, limit: f64, monitor: &dyn Monitor) -> Result<()> {
         loop {
-            // before a point leaves the queue, because the next search forgets what waits after a stop
+            // before a point leaves the queue, because the next search clears the points that wait after a stop
             if self.order.len().is_multiple_of(LOOK) {
                 monitor.check()?;
             }
@@ -83,7 +83,7 @@ impl Tree {
                     self.give_up(first, limit);
                     return Ok(());
                 }
-                // unless a shorter way was found since
+                // unless a shorter path was found since
                 Some((distance, i)) if distance <= self.distances[i as usize] => {
                     self.settle(graph, i, distance)
                 }
@@ -93,7 +93,7 @@ impl Tree {
         }
     }
 
-    /// Forgets what was seen but not reached.
+    /// Clears points that were seen but not reached.
     fn give_up(&mut self, first: u32, limit: f64) {
         for i in std::iter::once(first).chain(self.queue.drain()) {
             if self.distances[i as usize] > limit {
@@ -118,7 +118,7 @@ impl Tree {
         &self.order
     }
 
-    /// Only what was reached has to be forgotten. A stop may have left points that wait.
+    /// Only reached points have to be cleared. A stop may have left points that wait.
     fn clear(&mut self, n: usize) {
         if self.distances.len() == n && self.queue.waiting == 0 {
             for &i in &self.order {
@@ -160,14 +160,14 @@ impl Tree {
 struct Queue {
     near: BinaryHeap<Reverse<Waiting>>,
     far: Vec<Vec<Waiting>>,
-    /// Which bin is in the heap.
+    /// The bin that is in the heap.
     current: u64,
-    /// How many wait, near and far.
+    /// Number of waiting points, in the heap and in bins.
     waiting: usize,
     bins_per_length: f64,
 }
 
-/// The bits of a distance, which rise with it and are compared as a whole number, and who waits there.
+/// The bits of a distance, which rise with it and are compared as a whole number, and the waiting point.
 type Waiting = (u64, u32);
 
 impl Queue {

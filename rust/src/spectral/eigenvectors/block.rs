@@ -13,18 +13,18 @@ const ROWS: usize = 2048; // Rows that one thread handles at once.
 /// Squared lengths with a smaller share of a block than this are rounding, once nothing else can be done.
 const RANK: f64 = 1e-14;
 
-/// Lengths of turned columns with a smaller share of a block than this are rounding.
+/// Lengths of rotated columns with a smaller share of a block than this are rounding.
 const ROUNDING: f64 = 1e-14;
 
 /// Columns are orthonormal after one division where no squared share is smaller than this.
 const EVEN: f64 = 1e-4;
 
-const PASSES: usize = 4; // How often a block is turned and divided at most.
+const PASSES: usize = 4; // Maximum number of times that a block is rotated and divided.
 
 /// Vectors side by side, row after row.
 pub type Block = Vec<Row>;
 
-/// A product of two blocks, or what one is combined with: row after row.
+/// A product of two blocks, or the weights of a combination: row after row.
 pub type Square = [Row; SIDES];
 
 /// The matrix of zeros.
@@ -96,7 +96,7 @@ pub fn combine(blocks: &[Block], by: &[f64], first: usize) -> Block {
     sum
 }
 
-/// Takes from `block` what lies in the span of `basis`; returns the coordinates of that.
+/// Removes from `block` its part in the span of `basis`; returns the coordinates of that part.
 pub fn project(block: &mut [Row], basis: &[Block]) -> Vec<Square> {
     basis
         .iter()
@@ -109,7 +109,7 @@ pub fn project(block: &mut [Row], basis: &[Block]) -> Vec<Square> {
 }
 
 /// Makes the columns orthonormal; dependent ones become zero. A Gram matrix is blind to directions below 1e-8 of the
-/// others, so the block is rotated to its principal directions and measured again, until none hides behind another.
+/// others, so the block is rotated to its principal directions and measured again, until all are found.
 pub fn orthonormalize(block: &mut Block) {
     for pass in 0..PASSES {
         let mut product = gram(block, block);

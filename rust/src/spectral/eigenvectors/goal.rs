@@ -1,4 +1,4 @@
-//! When a space of inverses holds the eigenvectors wanted.
+//! Test whether a space of inverses holds the wanted eigenvectors.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ const MOST_NOISE: f64 = 1e-3;
 const DWARFED: f64 = 1e6; // Values this many times larger than others have more rounding than those may have.
 const STALLED: f64 = 0.3; // Residuals that keep more than this share in one step count as stalled.
 
-/// What a space of inverses must hold, besides what was found before.
+/// Eigenvectors that a space of inverses must hold, besides those found before.
 pub struct Goal {
     norm: f64,
     wanted: usize,
@@ -32,12 +32,12 @@ impl Goal {
         Goal { norm: task.norm, wanted, asked, before: Cell::new(f64::INFINITY) }
     }
 
-    /// Whether residuals of the inverse are small; or as small as rounding lets them be, and no longer falling.
+    /// Returns whether residuals of the inverse are small, or as small as rounding allows and no longer falling.
     pub fn reached(&self, pairs: &[(f64, f64)]) -> bool {
         if pairs.len() < self.asked {
             return false;
         }
-        // how often each residual has still to be divided
+        // largest residual, as a multiple of its tolerance
         let excess = |floor: f64| {
             let shares = pairs[..self.asked].iter().enumerate().map(|(c, &(value, residual))| {
                 let share = if c < self.wanted { TOLERANCE } else { LOOSE };

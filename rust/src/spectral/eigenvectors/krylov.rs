@@ -10,27 +10,27 @@ use crate::spectral::factor::SIDES;
 /// A judge of values and their residuals.
 type Enough<'k> = &'k dyn Fn(&[(f64, f64)]) -> bool;
 
-/// What is wanted of a space.
+/// Requirements of a space.
 pub struct Krylov<'k> {
-    /// The operator, in place. It must keep to the space that is looked for.
+    /// The operator, in place. It must not leave the space that is searched.
     pub apply: &'k dyn Fn(&mut Block) -> Result<()>,
-    /// Whether (value, residual) of the largest, in descending order, are good enough.
+    /// Judges (value, residual) of the largest eigenvalues, in descending order.
     pub enough: Enough<'k>,
-    /// How many vectors are returned at least.
+    /// Minimum number of vectors to return.
     pub keep: usize,
-    /// How many times the operator is used at most.
+    /// Maximum number of applications of the operator.
     pub steps: usize,
 }
 
-/// What was found.
+/// Eigenvectors that were found.
 pub struct Found {
     /// Orthonormal; from the largest value down.
     pub vectors: Vec<Block>,
     /// Their values and residuals, and those of the rest of the space.
     pub pairs: Vec<(f64, f64)>,
-    /// How many times the operator was used.
+    /// Number of applications of the operator.
     pub steps: usize,
-    /// Whether it was enough.
+    /// True if the requirements are met.
     pub enough: bool,
 }
 

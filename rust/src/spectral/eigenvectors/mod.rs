@@ -1,6 +1,6 @@
 //! The smallest eigenvalues, with eigenvectors, of a positive semidefinite sparse matrix M with a known null space.
 //!
-//! They come from the space of a few inverses, (M + shift)^-1 on what is orthogonal to the null space. The shift is a
+//! They come from the space of a few inverses, (M + shift)^-1 on the complement of the null space. The shift is a
 //! tiny share of |M|, because M may have more null vectors than are known: the alignment matrix of exactly flat data
 //! has d. Rayleigh-Ritz with M itself then separates the eigenvectors and gives their residuals. Where the factor would
 //! not fit, for data of many dimensions, the space is that of a polynomial of M, which is large for small eigenvalues
@@ -75,11 +75,11 @@ pub struct Spectrum {
     pub factor_entries: usize,
     /// Maximum number of bytes that the factorization needs on one thread.
     pub factor_bytes: usize,
-    /// What was added to the diagonal, as a share of the norm.
+    /// Number added to the diagonal, as a share of the norm.
     pub shift: f64,
     /// Number of solves, or products with the matrix, with eight vectors each.
     pub steps: usize,
-    /// Whether all residuals are within the tolerance.
+    /// True if all residuals are within the tolerance.
     pub converged: bool,
 }
 

@@ -51,7 +51,7 @@ impl Kernel {
         self.labels.as_ref().map_or(0, |l| l[i] as usize)
     }
 
-    /// Takes the null vectors out of all columns, twice, for rounding. Cost: two passes.
+    /// Removes the null vectors from all columns, twice because of rounding. Cost: two passes.
     pub fn remove(&self, block: &mut [Row]) {
         if self.sets == 0 {
             return;

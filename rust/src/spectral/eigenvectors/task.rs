@@ -21,7 +21,7 @@ const GROWTH: f64 = 100.0; // Factor on the shift if rounding made the matrix in
 const SHIFTS: usize = 4; // Maximum number of shifts tried.
 const STEPS: usize = 30; // Maximum number of solves.
 
-/// Of the polynomials: degrees, how many in one space, how many spaces, and which residual, as a share of |M|, ends it.
+/// Polynomials: degrees, number in one space, number of spaces, and the residual, as a share of |M|, that ends them.
 const DEGREES: [usize; 2] = [16, 48];
 const POLYNOMIALS: usize = 8;
 const SPACES: usize = 40;
@@ -50,7 +50,7 @@ pub struct Task<'t> {
 }
 
 impl Task<'_> {
-    /// Holds x' M y against y' M x for random vectors. Cost: one product with eight vectors.
+    /// Compares x' M y with y' M x for random vectors. Cost: one product with eight vectors.
     pub fn check_symmetry(&self, seed: u64) -> Result<()> {
         let block = random(self.matrix.len(), seed, "symmetry");
         let product = gram(&block, &self.matrix_times(&block)?);
@@ -139,7 +139,7 @@ impl Task<'_> {
                 found.vectors.truncate(1);
                 found.vectors[0].iter_mut().for_each(|row| row[dwarfs..].fill(0.0));
             }
-            // once more, which takes away what rounding has left of large eigenvalues
+            // once more, which removes the parts of large eigenvalues that rounding left
             found.vectors.iter_mut().try_for_each(apply)?;
             found.vectors.iter_mut().take(dwarfs).for_each(orthonormalize);
             locked.append(&mut found.vectors);
@@ -198,13 +198,13 @@ impl Task<'_> {
                 let spectrum = self.collect(values, &vectors, residuals, Solver::Polynomial);
                 return Ok(Spectrum { steps: products, converged, ..spectrum });
             }
-            // what lies among the kept need not be kept small
+            // the part in the span of the vectors found need not stay small
             cut = values[values.len() - 1].clamp(1e-6 * self.norm, 0.5 * self.norm);
             start = self.mixed(&vectors);
         }
     }
 
-    /// One block that holds something of all vectors.
+    /// One random block with a part along all vectors.
     fn mixed(&self, vectors: &[Block]) -> Block {
         let mut sum = vectors[0].clone();
         for block in &vectors[1..] {

@@ -1,4 +1,4 @@
-//! Dense kernels of the factorization: blocks of pivots, and what their elimination leaves on the boundary.
+//! Dense kernels of the factorization: blocks of pivots, and their Schur complement on the boundary.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
@@ -35,7 +35,8 @@ fn block(lower: &[f64], p: usize, k: usize, width: usize) -> Vec<f64> {
     (0..width).flat_map(|r| &lower[(k + r) * p + k..(k + r) * p + k + width]).copied().collect()
 }
 
-/// Columns k to k + width of `rows`, less what the columns before them explain. The first rows are the pivots'.
+/// Columns k to k + width of `rows`, less the part that the columns before them explain. The first rows are the
+/// pivots'.
 fn subtract_left(rows: &mut [f64], p: usize, k: usize, width: usize, monitor: &dyn Monitor) -> Result<()> {
     if k == 0 {
         return Ok(());

@@ -63,7 +63,7 @@ struct Graph {
 
 const UNSEEN: u32 = u32::MAX;
 
-/// Which half a point falls into.
+/// The half that a point belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Left,
@@ -80,7 +80,7 @@ impl Graph {
         self.lists.list(i)
     }
 
-    /// Takes itself apart: the tree, and the points in the order of elimination.
+    /// Dissects this part: returns the tree, and the points in the order of elimination.
     fn dissect(self, monitor: &dyn Monitor) -> Result<(Part, Vec<u32>)> {
         monitor.check()?;
         let n = self.len();
@@ -120,7 +120,7 @@ impl Graph {
         Ok(Graph { names, lists })
     }
 
-    /// Where every point falls, or nothing if no cut leaves two halves.
+    /// The half of every point, or `None` if no cut leaves two halves.
     fn cut(&self, monitor: &dyn Monitor) -> Result<Option<Vec<Side>>> {
         let (first, _) = self.walk(0, monitor)?;
         if first.len() < self.len() {
@@ -161,7 +161,7 @@ impl Graph {
         Ok((queue, distance))
     }
 
-    /// Where every point stands in `line`, and its last neighbor.
+    /// The place of every point in `line`, and that of its last neighbor.
     fn places(&self, line: &[u32], monitor: &dyn Monitor) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut place = vec![0; self.len()];
         for (p, &i) in line.iter().enumerate() {
@@ -175,7 +175,7 @@ impl Graph {
         Ok((place, last))
     }
 
-    /// How long the prefix is that is cut off with the smallest separator for the smaller half.
+    /// Length of the prefix with the smallest separator relative to the smaller half.
     fn best_prefix(&self, place: &[u32], last: &[u32]) -> Option<u32> {
         let n = self.len();
         let mut change = vec![0i64; n + 1];
@@ -233,7 +233,7 @@ impl Graph {
     }
 }
 
-/// Looks at the monitor once for every stretch of points.
+/// Checks the monitor once for every stretch of points.
 fn ask(visited: usize, monitor: &dyn Monitor) -> Result<()> {
     if visited.is_multiple_of(STRETCH) { monitor.check() } else { Ok(()) }
 }

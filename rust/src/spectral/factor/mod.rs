@@ -52,7 +52,7 @@ pub struct Factor {
 struct Front {
     pivots: usize,
     total: usize,
-    /// Where its boundary lies in the front above.
+    /// Places of its boundary in the front above.
     into: Vec<u32>,
     /// Its columns of L, row after row: those of pivots, then those of the boundary.
     lower: Vec<f64>,
@@ -170,7 +170,7 @@ fn zeros(len: usize) -> Result<Vec<f64>> {
     Ok(vec![0.0; len])
 }
 
-/// Where `members` stand in `places`; both increase.
+/// The places of `members` in `places`; both increase.
 fn positions(members: &[u32], places: &[u32]) -> Vec<u32> {
     let mut at = 0;
     members
@@ -182,7 +182,7 @@ fn positions(members: &[u32], places: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Adds the lower triangle of what a half passes on.
+/// Adds the lower triangle of the contribution of a half.
 fn add_passed(into: &[u32], passed: &[f64], p: usize, lower: &mut [f64], rest: &mut [f64]) {
     let b = into.len();
     let width = rest.len().isqrt();

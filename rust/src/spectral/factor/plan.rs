@@ -59,13 +59,13 @@ impl Shape {
         f(self) + self.halves.iter().map(|half| half.sum(f)).sum()
     }
 
-    /// How many multiplications eliminate its pivots.
+    /// Number of multiplications that eliminate its pivots.
     pub fn products(&self) -> f64 {
         let (p, b) = (self.pivots as f64, self.boundary.len() as f64);
         p * (p * p / 6.0 + p * b / 2.0 + b * b / 2.0)
     }
 
-    /// What is held when this is done, and the most on the way.
+    /// Number of entries held at the end of this subtree, and the maximum before.
     fn peak(&self) -> (usize, usize) {
         let (p, b) = (self.pivots, self.boundary.len());
         let (mut held, mut most) = (0, 0);

@@ -12,7 +12,7 @@ const READ: usize = 512; // The same, when they are only read.
 const NONE: Row = [0.0; SIDES];
 
 impl Front {
-    /// L^-1 x on its subtree, in place, and what follows for its boundary, to be subtracted there.
+    /// L^-1 x on its subtree, in place; returns the terms to subtract on its boundary.
     pub fn forward(&self, x: &mut [Row], monitor: &dyn Monitor) -> Result<Vec<Row>> {
         monitor.check()?;
         let p = self.pivots;

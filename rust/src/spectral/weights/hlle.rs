@@ -1,6 +1,6 @@
 //! Hessian eigenmaps (Donoho & Grimes 2003), as in Goldberg, Zakai, Kushnir & Ritov, section 2: the rows of W_i are
-//! what Gram-Schmidt leaves of the products of the first d left singular vectors of H X_i after 1, the vectors and each
-//! other.
+//! the products of the first d left singular vectors of H X_i, made orthogonal by Gram-Schmidt to 1, to the vectors
+//! and to each other.
 //!
 //! The authors' program also divides rows by their sums, which are 0 but for rounding; we do not. Products that add
 //! nothing give rows of zeros: a neighborhood without extent costs nothing. Cost: that of the charts and O(n k d^4);

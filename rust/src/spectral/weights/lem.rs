@@ -2,7 +2,7 @@
 //! w_j^1/2 (y_i - y_ij) with w = 1 or w = exp(-|x_i - x_ij|^2 / eps).
 //!
 //! The sum over all neighborhoods is the Laplacian of A + A', twice scikit-learn's, whose graph is (A + A') / 2; with
-//! D of the same graph the generalised eigenvalues and vectors are the same. Cost: O(n k q); k numbers a neighborhood.
+//! D of the same graph the generalized eigenvalues and vectors are the same. Cost: O(n k q); k numbers a neighborhood.
 
 use super::{Form, Layout, LocalWeights, median};
 use crate::charts::check_lengths;
@@ -64,7 +64,7 @@ impl Kernel {
     }
 }
 
-/// The median of what is above 0 among the squared distances to last neighbors; 1 if nothing is.
+/// The median of the squared distances to last neighbors that are above 0; 1 if none is.
 fn usual_width(x: &Points, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<f64> {
     let state = || (vec![0.0; x.dim()], vec![0.0; x.dim()]);
     let mut last2 = map_points(x.len(), "width", monitor, state, |(own, row), i| {

@@ -1,7 +1,7 @@
 //! Locally linear embedding (Roweis & Saul 2000), as in Goldberg, Zakai, Kushnir & Ritov, section 2: W_i = (1, -w),
 //! where w sums to one and makes |x_i - sum w_j x_ij|^2 small.
 //!
-//! With more neighbors than dimensions many w make it zero; [`Barycenter`] says which is taken. Cost: O(n (k^2 q +
+//! With more neighbors than dimensions many w make it zero; [`Barycenter`] chooses among them. Cost: O(n (k^2 q +
 //! k^3)), k numbers a neighborhood; [`Barycenter::Convex`] solves up to some k systems more.
 
 use super::ltsa::NO_EXTENT;
@@ -16,10 +16,10 @@ use crate::spectral::check_range;
 
 const NAME: &str = "LLE";
 
-pub(super) const INSIDE: f64 = 1e-10; // Of the vector of ones a smaller share outside a span is none.
+pub(super) const INSIDE: f64 = 1e-10; // A smaller share of the vector of ones outside a span counts as 0.
 const LEAST: f64 = 1e-12; // The least regularization of a program whose solution must be one.
 
-/// Which weights are taken.
+/// Choice among the weights that reproduce a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Barycenter {
     /// Those that minimize the error plus reg * trace(G) |w|^2, G the Gram matrix of the differences: scikit-learn's.
@@ -35,7 +35,7 @@ pub enum Barycenter {
 /// Parameters of LLE.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LleParams {
-    /// Which are taken.
+    /// Choice of the weights.
     pub barycenter: Barycenter,
     /// The share of the trace; 0 gives those of least norm, to which Tikhonov's tend.
     pub reg: f64,
@@ -102,7 +102,7 @@ pub(super) fn load_differences(x: &Points, graph: &Neighborhoods, i: usize, loca
     }
 }
 
-/// All principal directions of what was loaded.
+/// All principal directions of the loaded points.
 #[inline]
 pub(super) fn fit_all(local: &Local, tangent: &mut Tangent) {
     match local.dim {
@@ -143,7 +143,7 @@ impl Workspace {
         }
     }
 
-    /// The part of 1 outside the span of the differences; where there is none, G^+ 1.
+    /// The part of 1 outside the span of the differences; if it is empty, G^+ 1.
     fn least_norm(&mut self, n_components: Option<usize>, w: &mut [f64]) {
         fit_all(&self.local, &mut self.tangent);
         let (padded, k) = (self.local.padded, self.local.size);
@@ -199,7 +199,7 @@ impl Workspace {
         solve_positive(part, &mut self.solution)
     }
 
-    /// Goes towards the solution as far as nothing falls below 0; true if something got there and is passive no more.
+    /// Moves toward the solution until a weight falls to 0; returns true if one did and left the passive set.
     fn retreat(&mut self, u: &mut [f64]) -> bool {
         let steps = self.passive.iter().zip(&self.solution).filter(|(_, s)| **s <= 0.0);
         let step = steps.map(|(&j, s)| u[j] / (u[j] - s)).fold(1.0, f64::min);

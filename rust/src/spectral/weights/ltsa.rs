@@ -15,14 +15,14 @@ use crate::points::Points;
 
 const NAME: &str = "LTSA";
 
-pub(super) const NO_EXTENT: f64 = 1e-13; // Directions shorter than this share of the longest are none.
+pub(super) const NO_EXTENT: f64 = 1e-13; // Directions shorter than this share of the longest are ignored.
 
 /// Parameters of LTSA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LtsaParams {
     /// Dimension d of the tangents.
     pub n_components: usize,
-    /// Whether a point belongs to its own neighborhood, as in the paper. In scikit-learn it does not.
+    /// True if a point belongs to its own neighborhood, as in the paper. In scikit-learn it does not.
     pub include_self: bool,
 }
 

@@ -87,7 +87,7 @@ fn spectra(x: &Points, graph: &Neighborhoods, width: usize, monitor: &dyn Monito
     Ok(spectra)
 }
 
-/// What is small over what is large, with `r` large eigenvalues. Nothing where all points coincide.
+/// Ratio of small to large eigenvalues, of which `r` are large. `None` if all points coincide.
 fn ratio(spectrum: &[f64], r: usize) -> Option<f64> {
     let (head, tail) = spectrum.split_at(r.min(spectrum.len()));
     let head = head.iter().sum::<f64>();
@@ -141,7 +141,7 @@ fn write(local: &Local, tangent: &mut Tangent, reg: f64, out: &mut [f64]) {
             }
         }
     }
-    // twice: what is left of 1 can be little
+    // twice, because little of 1 may remain
     reject(span, u);
     reject(span, u);
     let (sum, length) = (b.iter().sum::<f64>(), dot(u, u).sqrt());
@@ -152,7 +152,7 @@ fn write(local: &Local, tangent: &mut Tangent, reg: f64, out: &mut [f64]) {
     b.iter_mut().zip(u).for_each(|(b, u)| *b = *u + share * *b / sum);
 }
 
-/// Takes the part in the span of orthonormal vectors out of `v`.
+/// Removes from `v` its part in the span of orthonormal vectors.
 fn reject(span: &[f64], v: &mut [f64]) {
     for axis in span.chunks_exact(v.len()) {
         let along = dot(axis, v);

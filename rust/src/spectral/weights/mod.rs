@@ -45,7 +45,7 @@ pub(super) enum Form {
     CenteredComplement,
 }
 
-/// Where the vectors of each neighborhood begin.
+/// Start of the vectors of each neighborhood.
 #[derive(Debug, Clone)]
 pub(super) enum Layout {
     /// As many vectors each.
@@ -59,7 +59,7 @@ pub(super) enum Layout {
 pub struct LocalWeights {
     pub(super) name: &'static str,
     pub(super) form: Form,
-    /// Whether the vectors have an entry for the point itself, before those for its neighbors.
+    /// True if the vectors have an entry for the point itself, before those for its neighbors.
     pub(super) include_self: bool,
     layout: Layout,
     flat: Vec<f64>,
@@ -70,9 +70,9 @@ pub struct LocalWeights {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block<'a> {
     form: Form,
-    /// How many points the vectors have entries for.
+    /// Number of points that the vectors have entries for.
     pub size: usize,
-    /// What is left out of the identity; nothing where there is no identity.
+    /// Directions that are left out of the identity; `None` without an identity.
     span: &'a [f64],
     rows: &'a [f64],
 }
@@ -115,7 +115,7 @@ impl LocalWeights {
         Ok(all)
     }
 
-    /// Where the vectors of neighborhood `i` begin, which is where those of the one before end.
+    /// Start of the vectors of neighborhood `i`, which is the end of those before.
     fn end(&self, graph: &Neighborhoods, i: usize) -> usize {
         match &self.layout {
             Layout::Fixed(vectors) => {
@@ -139,7 +139,7 @@ impl LocalWeights {
         Block { form: self.form, size, span, rows }
     }
 
-    /// The vectors of neighborhood `i` will be read soon: a hint to memory.
+    /// Prefetches the vectors of neighborhood `i`.
     #[inline]
     pub(super) fn soon(&self, graph: &Neighborhoods, i: usize) {
         let flat = &self.flat[self.end(graph, i)..self.end(graph, i + 1)];
@@ -152,7 +152,7 @@ impl LocalWeights {
         self.n
     }
 
-    /// Whether it can be the graph that the weights are about.
+    /// Fails unless this can be the graph of the weights.
     pub(super) fn check_graph(&self, graph: &Neighborhoods) -> Result<()> {
         let (left, right) = ("the neighborhood graph", "the graph of the weights");
         check_len(left, graph.len(), right, self.n)?;
@@ -303,7 +303,7 @@ impl Block<'_> {
         }
     }
 
-    /// What it holds on the diagonal for the point itself.
+    /// The diagonal entry for the point itself.
     #[inline]
     pub fn corner(&self) -> f64 {
         match self.form {
@@ -324,7 +324,7 @@ pub(super) fn check_sizes(name: &'static str, d: usize, graph: &Neighborhoods, n
     }
 }
 
-/// The mean of the two middle values of an even number. Nothing of no values.
+/// The median: of an even number of values, the mean of the two in the middle. `None` without values.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     let n = values.len();
     if n == 0 {
