@@ -99,9 +99,12 @@ pub fn place(
     let mut walk = Walk {
         atlas,
         rotations,
+        frames: connection.frames(rotations, monitor)?,
         y: vec![0.0; n * d],
         own: Coordinates::default(),
         theirs: Coordinates::default(),
+        step: vec![0.0; atlas.points().dim()],
+        from: vec![0.0; atlas.points().dim()],
     };
     let (mut reached, mut queue, mut steps) = (vec![false; n], VecDeque::new(), 0);
     for root in 0..n {
@@ -115,7 +118,7 @@ pub fn place(
             for &j in connection.graph().of(i) {
                 if !std::mem::replace(&mut reached[j as usize], true) {
                     if !std::mem::replace(&mut read, true) {
-                        atlas.read(i, &mut walk.own);
+                        walk.begin(i);
                     }
                     walk.step(i, j as usize);
                     queue.push_back(j as usize);
@@ -129,14 +132,40 @@ pub fn place(
 struct Walk<'a, 'b, 'p> {
     atlas: &'a Atlas<'b, 'p>,
     rotations: &'a [f64],
+    /// A_i for every point, if data are narrow: then charts are not read.
+    frames: Option<Vec<f64>>,
     y: Vec<f64>,
     own: Coordinates,
     theirs: Coordinates,
+    from: Vec<f64>,
+    step: Vec<f64>,
 }
 
 impl Walk<'_, '_, '_> {
-    /// Places `j` from `i`, whose chart has been read, by the mean of both charts if each holds the other point.
+    /// Steps from `i` come next.
+    fn begin(&mut self, i: usize) {
+        match self.frames {
+            Some(_) => self.atlas.points().copy_row(i, &mut self.from),
+            None => self.atlas.read(i, &mut self.own),
+        }
+    }
+
+    /// Places `j` from `i`, with which steps began.
     fn step(&mut self, i: usize, j: usize) {
+        let Some(frames) = &self.frames else { return self.step_by_charts(i, j) };
+        let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
+        self.atlas.points().copy_row(j, &mut self.step);
+        self.step.iter_mut().zip(&self.from).for_each(|(to, from)| *to -= from);
+        for b in 0..d {
+            let [own, theirs] = [i, j].map(|of| &frames[(of * d + b) * q..][..q]);
+            let axes = own.iter().zip(theirs).zip(&self.step);
+            let along: f64 = axes.map(|((own, theirs), step)| (own + theirs) * step).sum();
+            self.y[j * d + b] = self.y[i * d + b] + 0.5 * along;
+        }
+    }
+
+    /// The mean of both charts if each holds the other point.
+    fn step_by_charts(&mut self, i: usize, j: usize) {
         let d = self.atlas.n_components();
         let position = |of: usize, other: usize| {
             self.atlas.neighborhoods().of(of).iter().position(|&p| p as usize == other).map(|at| at + 1)

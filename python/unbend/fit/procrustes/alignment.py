@@ -110,9 +110,9 @@ class _Task:
         tree, tol = self.tree, self.settings.solve_tol
         with self.progress.stage("alignment"):
             trace = self._aligned(method, tree["rotations"])
-            rotations = trace.pop("rotations")
+            rotations, loops = trace.pop("rotations"), trace.pop("loops")
         with self.progress.stage("assembly"):
-            right_hand_side, start, loops = self.tangents.equation(rotations)
+            right_hand_side, start = self.tangents.equation(rotations)
             solution = solve(self.problem.core, right_hand_side, start, tol=tol, ask=self._ask)
         trace |= {"residual": solution.residual, "n_solve": solution.n_iter, "converged": solution.converged}
         return solution.embedding.reshape(len(self.problem), -1), loops, trace
