@@ -119,7 +119,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
     ) -> Result<Self> {
         net.map_or(Ok(()), |net| net.check(points, n_components))?;
         let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
-        let form = if with_bases { atlas.fit_bases(net, monitor)? } else { atlas.fit_charts(net, monitor)? };
+        let form =
+            if with_bases { atlas.fit_bases(net, monitor)? } else { atlas.fit_charts(net, monitor)? };
         atlas.form = Cow::Owned(form);
         Ok(atlas)
     }
@@ -170,11 +171,13 @@ impl<'a, 'p> Atlas<'a, 'p> {
             })?;
         } else {
             let state = || (Local::default(), Tangent::default());
-            let fit = |(local, tangent): &mut (Local, Tangent), i: usize, basis: &mut [f64], outside: &mut f64| {
-                fit_tangent(self.points, members(self.neighborhoods, i, true), d, local, tangent);
-                widen(local, tangent, d, basis);
-                *outside = if local.norm2 > 0.0 { (tangent.residual / local.norm2).min(1.0) } else { 0.0 };
-            };
+            let fit =
+                |(local, tangent): &mut (Local, Tangent), i: usize, basis: &mut [f64], outside: &mut f64| {
+                    fit_tangent(self.points, members(self.neighborhoods, i, true), d, local, tangent);
+                    widen(local, tangent, d, basis);
+                    *outside =
+                        if local.norm2 > 0.0 { (tangent.residual / local.norm2).min(1.0) } else { 0.0 };
+                };
             outside = vec![0.0; self.points.len()];
             fill_rows_and(&mut bases, q * d, &mut outside, STAGE, monitor, state, fit)?;
         }

@@ -19,7 +19,7 @@ const MOST: usize = NARROW * MOST_COMPONENTS * MOST_COMPONENTS; // Entries of a 
 
 /// P_i of every point, column after column.
 #[derive(Debug, Clone)]
-pub(super) struct Bases {
+pub(in crate::embed) struct Bases {
     q: usize,
     d: usize,
     flat: Arc<Vec<f64>>,

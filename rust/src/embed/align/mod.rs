@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use self::frames::Bases;
+pub(super) use self::frames::Bases;
 use crate::charts::{Atlas, Gram, Tangents};
 use crate::embed::{check_len, check_sometimes};
 use crate::error::Result;
@@ -73,6 +73,7 @@ impl Connection {
         let (graph, counts) = atlas.neighborhoods().mutual();
         let terms: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         let (most, bases) = ((d as u64 * terms) as f64, Bases::of(atlas));
+        monitor.check()?;
         if bases.is_some() {
             return Ok(Connection { n_components: d, graph, bases, products: OnceLock::new(), counts, most });
         }
@@ -139,7 +140,8 @@ impl Connection {
             let size = self.n_components * self.n_components;
             let mut products = vec![0.0; self.graph.indices().len() * size];
             if let Some(bases) = &self.bases {
-                for (i, edge) in (0..self.graph.len()).flat_map(|i| self.edges(i).map(move |edge| (i, edge))) {
+                for (i, edge) in (0..self.graph.len()).flat_map(|i| self.edges(i).map(move |edge| (i, edge)))
+                {
                     bases.product(i, self.end(edge), &mut products[edge * size..][..size]);
                 }
             }
@@ -256,7 +258,9 @@ impl Connection {
     }
 
     /// The edges whose ends are not aligned, each once.
-    fn open_edges(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+    pub fn open_edges(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+        self.check_rotations(rotations)?;
+        self.prepare(monitor)?;
         let blocks = map_blocks(self.graph.len(), STAGE, &Silent(monitor), |block| {
             let (mut open, mut aligned, mut scratch) = (vec![], vec![], Scratch::default());
             for i in block {

@@ -173,7 +173,11 @@ impl Connection {
             rotations[i as usize * size..][..size].copy_from_slice(&turned[..size]);
             gain += turned[size];
             if let (Some(bases), Some(frames)) = (&self.bases, &mut *frames) {
-                bases.turn(i as usize, &turned[..size], &mut frames[i as usize * bases.size()..][..bases.size()]);
+                bases.turn(
+                    i as usize,
+                    &turned[..size],
+                    &mut frames[i as usize * bases.size()..][..bases.size()],
+                );
             }
         }
         Ok(gain)

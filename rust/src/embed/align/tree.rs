@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::{Aligned, Connection, STAGE, Scratch, multiply};
+use super::{Aligned, Connection, STAGE, Scratch, fill_points, multiply};
 use crate::charts::{Atlas, Coordinates, Local};
 use crate::csr::Csr;
 use crate::embed::check_len;
@@ -50,7 +50,8 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     let edges = Edges::new(connection, atlas, monitor)?;
     let mut forest = edges.forest(connection.graph().len(), monitor)?;
     let one_sided = edges.have_seam(&mut forest, connection.n_components());
-    let aligned = connection.finish(carry(connection, &forest.graph, monitor)?, true, monitor)?;
+    let carried = carry(connection, &forest.graph, monitor)?;
+    let aligned = connection.finish(carried, true, monitor)?;
     Ok(Tree { aligned, reflecting: forest.reflecting, one_sided })
 }
 
@@ -234,12 +235,27 @@ fn undirected(n: usize, edges: &[(u32, u32)]) -> Neighborhoods<'static> {
     Neighborhoods::ragged(lists.indptr, lists.indices)
 }
 
+/// polar(P_j'P_i) for every neighbor j of every i.
+fn turns(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let (d, size) = (connection.n_components(), connection.n_components() * connection.n_components());
+    let mut turns = vec![0.0; forest.indices().len() * size];
+    let state = <(Vec<f64>, Scratch)>::default;
+    fill_points(forest, &mut turns, size, monitor, state, |(products, scratch), i, edges, turns| {
+        let products = first(products, turns.len());
+        for (product, &j) in products.chunks_exact_mut(size).zip(&forest.indices()[edges]) {
+            connection.compare(j as usize, i, product);
+        }
+        scratch.factors(products.chunks_exact(size), d);
+        turns.copy_from_slice(&scratch.polar);
+    })?;
+    Ok(turns)
+}
+
 /// O_i = 1 at the first point of every component, and O_j = polar(P_j'P_i) O_i along the tree.
 fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let (n, d) = (forest.len(), connection.n_components());
-    let mut rotations = vec![0.0; n * d * d];
-    let mut reached = vec![false; n];
-    let (mut stack, mut product, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+    let (turns, mut rotations) = (turns(connection, forest, monitor)?, vec![0.0; n * d * d]);
+    let (mut reached, mut stack, mut own) = (vec![false; n], Vec::new(), vec![0.0; d * d]);
     for root in 0..n {
         if reached[root] {
             continue;
@@ -249,16 +265,11 @@ fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor)
         (0..d).for_each(|a| rotations[root * d * d + a * (d + 1)] = 1.0);
         stack.push(root);
         while let Some(i) = stack.pop() {
-            for &j in forest.of(i).iter().filter(|&&j| !reached[j as usize]) {
-                connection.compare(j as usize, i, first(&mut product, d * d));
-                scratch.factors(std::iter::once(&product[..]), d);
-                let own = first(&mut scratch.carried, d * d);
-                multiply(&scratch.polar, &rotations[i * d * d..][..d * d], d, own);
-                rotations[j as usize * d * d..][..d * d].copy_from_slice(own);
-            }
-            for &j in forest.of(i) {
-                if !reached[j as usize] {
-                    reached[j as usize] = true;
+            own.copy_from_slice(&rotations[i * d * d..][..d * d]);
+            let along = turns[forest.start(i) * d * d..].chunks_exact(d * d);
+            for (&j, turn) in forest.of(i).iter().zip(along) {
+                if !std::mem::replace(&mut reached[j as usize], true) {
+                    multiply(turn, &own, d, &mut rotations[j as usize * d * d..][..d * d]);
                     stack.push(j as usize);
                 }
             }
