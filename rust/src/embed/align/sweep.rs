@@ -74,9 +74,6 @@ impl Connection {
     pub fn sweep(&self, rotations: &mut [f64], monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let mut f = self.f(rotations, monitor)?;
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
-        if self.bases.is_some() && self.promise(rotations, monitor)? <= rounding.max(SETTLED * f) {
-            return Ok(trace); // settled as they are
-        }
         let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
         let mut frames = self.frames(rotations, monitor)?;
         let mut settled = false;
@@ -96,8 +93,17 @@ impl Connection {
         Ok(trace)
     }
 
-    /// What f would fall by if each frame was rotated to where its neighbors are now. A look at all points in order
-    /// costs less than the groups that a sweep needs.
+    /// Whether a sweep would gain as little as the last one does, judged by rotating each frame to where its neighbors
+    /// are now. A look at narrow data in order costs less than the groups that a sweep needs; others are not judged.
+    pub(super) fn is_settled(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<bool> {
+        if self.bases.is_none() {
+            return Ok(false);
+        }
+        let f = self.f(rotations, monitor)?;
+        Ok(self.promise(rotations, monitor)? <= (ROUNDING * self.most).max(SETTLED * f))
+    }
+
+    /// What f would fall by if no other frame moved, summed over all frames.
     fn promise(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<f64> {
         let size = self.n_components * self.n_components;
         let frames = self.frames(rotations, monitor)?;

@@ -1,8 +1,8 @@
 //! Alignment along the spanning tree of the edges whose tangents agree best: no annealing, and no short circuits.
 //!
 //! Tangents of true neighbors nearly agree; those of a short circuit do not. The tree carries the frame of its root to
-//! all points, O_j = polar(P_j'P_i) O_i, and sweeps of eq. 9 follow. Cost: O(n k log(n k)) to sort edges, O(n k d^3)
-//! per sweep.
+//! all points, O_j = polar(P_j'P_i) O_i, and sweeps of eq. 9 follow, unless they would gain nothing. Cost: O(n k log n)
+//! for the tree, O(n k d^3) per sweep.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -51,7 +51,8 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     let mut forest = edges.forest(connection.graph().len(), monitor)?;
     let one_sided = edges.have_seam(&mut forest, connection.n_components());
     let carried = carry(connection, &forest.graph, monitor)?;
-    let aligned = connection.finish(carried, true, monitor)?;
+    let sweep = !connection.is_settled(&carried, monitor)?;
+    let aligned = connection.finish(carried, sweep, monitor)?;
     Ok(Tree { aligned, reflecting: forest.reflecting, one_sided })
 }
 
