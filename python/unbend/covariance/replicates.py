@@ -42,7 +42,7 @@ class Refit:
         """Return the embedding of other points on the same graph."""
         problem = replace(self.problem, checked=_core.Points(np.ascontiguousarray(points)))
         tangents = problem.core.tangents(self.tangent_neighbors, 0)
-        right_hand_side, start, _ = tangents.equation(tangents.tree()["rotations"])
+        right_hand_side, start = tangents.equation(tangents.tree()["rotations"])
         y = solve(problem.core, right_hand_side, start, tol=SOLVE_TOL).embedding
         y = y.reshape(len(problem), -1)
         if self.tangent_neighbors is not None:

@@ -18,7 +18,10 @@ from .. import _core
 from .pins import HeldSystem
 from .problem import Array
 
-__all__ = ["Solution", "conjugate_gradients", "one_blas_thread", "solve"]
+SOLVE_TOL = 1e-6
+"""Residual to which eq. 11 is solved: what is left changes R_N by less than a millionth of its lower bound."""
+
+__all__ = ["SOLVE_TOL", "Solution", "conjugate_gradients", "one_blas_thread", "solve"]
 
 
 @dataclass(frozen=True)

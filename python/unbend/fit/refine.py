@@ -26,12 +26,9 @@ from .trust.guard import Guard
 Method = Literal["global", "pointwise", "paper"]
 Status = Literal["converged", "guarded", "max_iter", "max_time", "stopped"]
 
-# Steps of conjugate gradients for the first frames, and the factor for each later set: the residual consists
-# of ever longer waves.
-FIRST_CG_STEPS, CG_GROWTH = 10, 1.5
-
-# Above the first number of steps, the second number with multigrid does as much as many with the diagonal.
-MAX_JACOBI_STEPS, MULTIGRID_STEPS = 25, 10
+# Steps of conjugate gradients with multigrid for each set of frames. More would be exact for frames that the
+# next step replaces.
+MULTIGRID_STEPS = 3
 
 # The lower bound of R_N is used for data of at most this many columns, where it costs a fraction of a step.
 MAX_BOUND_COLUMNS = 16
@@ -290,11 +287,11 @@ class _Run:
         system, value = self._frames(self.best)
         self.history.append(value)
         before, run = self.best, 0
-        for step in range(self.limits.max_iter):
+        for _ in range(self.limits.max_iter):
             self._ask()
             if value - self.bound < tol * value:
                 return "converged"
-            moved = self._moved(system, step)
+            moved = self._moved(system)
             momentum = 0.0 if self.limits.method == "paper" else run / (run + 3)
             ahead = moved + momentum * (moved - before)
             system, reached = self._frames(ahead)
@@ -357,24 +354,21 @@ class _Run:
         self.guard, self.examined = replace(self.guard, start=self.guard.start * scale), self.best * scale
         return self.best * scale, system, reached
 
-    def _moved(self, system: _System, step: int) -> Array:
+    def _moved(self, system: _System) -> Array:
         """Return the next embedding, from eq. 11 for the frames of the best one."""
         (problem, right_hand_side), y = system, self.best
-        weights, system_of = self._weights(problem), self._free_system
         if self.limits.is_pointwise:  # eq. 13
-            change = (right_hand_side - problem.apply(y)) / weights
+            change = (right_hand_side - problem.apply(y)) / self._weights(problem)
             return y + (change if self.pins is None else np.where(self._held, 0.0, change))
-        longest = FIRST_CG_STEPS * CG_GROWTH ** min(step, MAX_JACOBI_STEPS)
-        jacobi = longest <= MAX_JACOBI_STEPS
         return solve(
-            system_of(problem),
+            self._free_system(problem),
             right_hand_side,
             y,
             tol=0.0,
             reduction=1e-3,
-            max_iter=int(longest) if jacobi else MULTIGRID_STEPS,
+            max_iter=MULTIGRID_STEPS,
             ask=self._ask,
-            preconditioner=(lambda v: v / weights) if jacobi else system_of(self.problem).precondition,
+            preconditioner=self._free_system(self.problem).precondition,
         ).embedding
 
     def _free_system(self, problem: _core.Problem) -> _core.Problem | HeldSystem:
@@ -395,7 +389,7 @@ class _Run:
         return self._weighed(self.problem)
 
     def _weighed(self, problem: _core.Problem) -> Array:
-        weights = problem.held() if self.limits.is_pointwise else problem.diagonal()
+        weights = problem.held()
         return np.repeat(np.where(weights > 0, weights, 1.0), problem.n_components)
 
     def _frames(self, y: Array) -> tuple[_System, float]:

@@ -30,7 +30,7 @@ def run(settings: Settings, problem: Problem, progress: Progress) -> Embedding:
 
 def flatten(settings: Settings, problem: Problem, progress: Progress) -> Embedding:
     """Return the embedding as the algorithm leaves it: not laid out, not measured."""
-    numbered = problem.renumbered() if settings.renumbers else problem
+    numbered = problem.renumbered if settings.renumbers else problem
     try:
         return settings.embed(numbered, progress).restored(numbered)
     except RefinementInterrupted as interrupt:

@@ -74,8 +74,19 @@ struct Greedy {
     traces: Vec<Trace>,
 }
 
-record! {
-    Aligned of align::Aligned { rotations: Array, f: f64, aligned: f64, trace: Vec<f64> }
+#[derive(IntoPyObject)]
+struct Aligned {
+    rotations: Array,
+    f: f64,
+    aligned: f64,
+    loops: Table<u32>,
+    trace: Vec<f64>,
+}
+
+impl From<align::Aligned> for Aligned {
+    fn from(align::Aligned { rotations, f, aligned, open, trace }: align::Aligned) -> Self {
+        Aligned { rotations: Owned(rotations), f, aligned, loops: pairs(open), trace }
+    }
 }
 
 #[derive(IntoPyObject)]
@@ -83,6 +94,7 @@ struct Tree {
     rotations: Array,
     f: f64,
     aligned: f64,
+    loops: Table<u32>,
     trace: Vec<f64>,
     one_sided: bool,
 }
@@ -130,8 +142,8 @@ methods! {
     /// Frames carried along the tree of greatest agreement.
     tree() -> Tree = |aligner| {
         let tree = align::tree(aligner.connection()?, &aligner.atlas()?, aligner.task.monitor)?;
-        let align::Aligned { rotations, f, aligned, trace } = tree.aligned;
-        Ok(Tree { rotations: Owned(rotations), f, aligned, trace, one_sided: tree.one_sided })
+        let Aligned { rotations, f, aligned, loops, trace } = tree.aligned.into();
+        Ok(Tree { rotations, f, aligned, loops, trace, one_sided: tree.one_sided })
     };
 
     /// Frames from the rows of vectors of the connection matrix.
@@ -178,13 +190,12 @@ methods! {
         embed::frames_of(&aligner.atlas()?, y, torn, aligner.task.monitor).map(Owned)
     };
 
-    /// The right-hand side of eq. 11, where its solution starts, and the edges whose frames are not aligned.
-    equation(rotations: Flat) -> (Array, Array, Table<u32>) = |aligner| {
+    /// The right-hand side of eq. 11, and where its solution starts.
+    equation(rotations: Flat) -> (Array, Array) = |aligner| {
         let (task, atlas) = (aligner.task, aligner.atlas()?);
         let right_hand_side = task.refiner()?.right_hand_side(&atlas, rotations, task.monitor)?;
         let start = embed::place(aligner.connection()?, &atlas, rotations, task.monitor)?;
-        let open = align::open_edges(aligner.connection()?, rotations, task.monitor)?;
-        Ok((Owned(right_hand_side), Owned(start), pairs(open)))
+        Ok((Owned(right_hand_side), Owned(start)))
     };
 
     /// Points laid out along shortest paths, with the number of those that were forced, and the roots.
@@ -251,7 +262,6 @@ pub fn align_pieces(
             Some(start) => connection.finish(start.to_vec(), true, m)?,
             None => align::tree_of_pieces(&connection, weights, m)?,
         };
-        let open = align::open_edges(&connection, &aligned.rotations, m)?;
-        Ok((Owned(aligned.rotations), pairs(open)))
+        Ok((Owned(aligned.rotations), pairs(aligned.open)))
     })
 }

@@ -101,6 +101,29 @@ pub fn fill_rows<S, T: Send>(
     })
 }
 
+/// [`fill_rows`] of two arrays at once, of which the second has one value for each row of the first.
+pub(crate) fn fill_rows_and<S, T: Send>(
+    values: &mut [T],
+    width: usize,
+    others: &mut [T],
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, &mut [T], &mut T) + Sync,
+) -> Result<()> {
+    let progress = Progress::new(stage, others.len(), monitor);
+    let chunks = values.par_chunks_mut(CHUNK * width).zip(others.par_chunks_mut(CHUNK));
+    chunks.enumerate().try_for_each(|(c, (rows, others))| {
+        monitor.check()?;
+        let mut state = state();
+        for ((i, row), other) in (c * CHUNK..).zip(rows.chunks_exact_mut(width)).zip(&mut *others) {
+            f(&mut state, i, row, other);
+        }
+        progress.add(others.len());
+        Ok(())
+    })
+}
+
 /// Fills `M` columns of equal length, which lie one after the other in `values`, in parallel.
 ///
 /// `f(start, chunks)` writes the entries of all columns from row `start` on. Its return values are collected in order.

@@ -1,6 +1,7 @@
 //! The charts of all neighborhoods, in the form that takes the least memory.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::gram::Gram;
 use super::local::Local;
@@ -10,7 +11,7 @@ use crate::error::{Result, check_rows};
 use crate::linalg::{column, first, long_dot, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
-use crate::parallel::fill_rows;
+use crate::parallel::{fill_rows, fill_rows_and};
 use crate::points::Points;
 
 const STAGE: &str = "charts";
@@ -47,8 +48,9 @@ pub struct AtlasCache(Form);
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// P_i for each i, column after column. Charts are read off the points when they are needed.
-    Bases(Vec<f64>),
+    /// P_i for each i, column after column. Charts are read off the points when they are needed. `outside` is the share
+    /// of the variance of each neighborhood outside its tangent; empty if the tangents are from other points.
+    Bases { flat: Arc<Vec<f64>>, outside: Vec<f64> },
     /// Theta_i for each i, point after point, in places of one size: less memory than bases for very wide data.
     Charts { place: usize, flat: Vec<f64> },
     /// No tangent: the neighborhoods themselves, in as few coordinates as hold them.
@@ -117,7 +119,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
     ) -> Result<Self> {
         net.map_or(Ok(()), |net| net.check(points, n_components))?;
         let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
-        let form = if with_bases { atlas.bases(net, monitor)? } else { atlas.charts(net, monitor)? };
+        let form =
+            if with_bases { atlas.fit_bases(net, monitor)? } else { atlas.fit_charts(net, monitor)? };
         atlas.form = Cow::Owned(form);
         Ok(atlas)
     }
@@ -131,7 +134,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
     ) -> Result<Self> {
         let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
         let (left_len, right_len) = match &kept.0 {
-            Form::Bases(bases) => (bases.len(), points.len() * points.dim() * n_components),
+            Form::Bases { flat, .. } => (flat.len(), points.len() * points.dim() * n_components),
             Form::Charts { flat, .. } => {
                 (flat.len(), points.len() * (neighborhoods.largest() + 1) * n_components)
             }
@@ -158,24 +161,30 @@ impl<'a, 'p> Atlas<'a, 'p> {
         Ok(Atlas { points, neighborhoods, n_components, form: Cow::Owned(Form::Whole) })
     }
 
-    fn bases(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
+    fn fit_bases(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
         let (q, d) = (self.points.dim(), self.n_components);
         let mut bases = vec![0.0; self.points.len() * q * d];
+        let mut outside = vec![];
         if let Some(net) = net {
             fill_rows(&mut bases, q * d, STAGE, monitor, Mean::default, |mean, i, basis| {
                 net.tangent(i, mean, basis);
             })?;
         } else {
             let state = || (Local::default(), Tangent::default());
-            fill_rows(&mut bases, q * d, STAGE, monitor, state, |(local, tangent), i, basis| {
-                fit_tangent(self.points, members(self.neighborhoods, i, true), d, local, tangent);
-                widen(local, tangent, d, basis);
-            })?;
+            let fit =
+                |(local, tangent): &mut (Local, Tangent), i: usize, basis: &mut [f64], outside: &mut f64| {
+                    fit_tangent(self.points, members(self.neighborhoods, i, true), d, local, tangent);
+                    widen(local, tangent, d, basis);
+                    *outside =
+                        if local.norm2 > 0.0 { (tangent.residual / local.norm2).min(1.0) } else { 0.0 };
+                };
+            outside = vec![0.0; self.points.len()];
+            fill_rows_and(&mut bases, q * d, &mut outside, STAGE, monitor, state, fit)?;
         }
-        Ok(Form::Bases(bases))
+        Ok(Form::Bases { flat: Arc::new(bases), outside })
     }
 
-    fn charts(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
+    fn fit_charts(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
         let (q, d) = (self.points.dim(), self.n_components);
         let place = (self.neighborhoods.largest() + 1) * d;
         let mut flat = vec![0.0; self.points.len() * place];
@@ -216,7 +225,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
     pub fn read(&self, i: usize, out: &mut Coordinates) {
         let (q, d) = (self.points.dim(), self.n_components);
         match &*self.form {
-            Form::Bases(bases) => self.read_along(i, &bases[i * q * d..(i + 1) * q * d], out),
+            Form::Bases { flat, .. } => self.read_along(i, &flat[i * q * d..(i + 1) * q * d], out),
             Form::Charts { place, flat } => {
                 let size = self.neighborhoods.of(i).len() + 1;
                 out.dim = d;
@@ -254,16 +263,26 @@ impl<'a, 'p> Atlas<'a, 'p> {
 
     /// Share of the variance of neighborhood `i` outside its chart; 0 if all its points coincide.
     pub fn outside(&self, i: usize, chart: &mut Coordinates, local: &mut Local) -> f64 {
+        if let Form::Bases { outside, .. } = &*self.form
+            && let Some(&share) = outside.get(i)
+        {
+            return share;
+        }
         self.read(i, chart);
         local.load(self.points, members(self.neighborhoods, i, true), self.points.dim());
         let share = 1.0 - spread2(&chart.flat, chart.dim) / local.norm2;
         if local.norm2 > 0.0 { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
+    /// P_i for each i, column after column, if bases are stored.
+    pub(crate) fn bases(&self) -> Option<&Arc<Vec<f64>>> {
+        if let Form::Bases { flat, .. } = &*self.form { Some(flat) } else { None }
+    }
+
     /// Form in which this atlas holds its tangents.
     pub fn tangents(&self) -> Tangents {
         match *self.form {
-            Form::Bases(_) => Tangents::Known,
+            Form::Bases { .. } => Tangents::Known,
             Form::Charts { .. } => Tangents::Charted,
             Form::Whole => Tangents::None,
         }
@@ -274,8 +293,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
     pub fn agreement(&self, i: usize, c: usize, out: &mut [f64]) {
         let (q, d) = (self.points.dim(), self.n_components);
         match &*self.form {
-            Form::Bases(bases) => {
-                let basis = |i: usize| &bases[i * q * d..][..q * d];
+            Form::Bases { flat, .. } => {
+                let basis = |i: usize| &flat[i * q * d..][..q * d];
                 self.compare_tangents(basis(i), basis(c), out);
             }
             Form::Charts { place, flat } => {
@@ -362,12 +381,12 @@ impl<'a, 'p> Atlas<'a, 'p> {
     pub fn step(&self, i: usize, j: usize, own: &mut Vec<f64>, row: &mut Vec<f64>, out: &mut [f64]) -> bool {
         let (q, d) = (self.points.dim(), self.n_components);
         match &*self.form {
-            Form::Bases(bases) => {
+            Form::Bases { flat, .. } => {
                 let (own, row) = (first(own, q), first(row, q));
                 self.points.copy_row(i, own);
                 self.points.copy_row(j, row);
                 row.iter_mut().zip(own.iter()).for_each(|(r, o)| *r -= o);
-                let basis = bases[i * q * d..][..q * d].chunks_exact(q);
+                let basis = flat[i * q * d..][..q * d].chunks_exact(q);
                 out.iter_mut().zip(basis).for_each(|(out, axis)| *out = row_dot(axis, row));
                 true
             }

@@ -6,15 +6,17 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use super::align::{Connection, check_rotations};
+use super::align::{Bases, Connection, check_rotations};
 use super::cut::check_entries;
 use super::refine::{CHUNK, Refiner, split};
 use super::{check_len, check_sometimes};
 use crate::charts::{Atlas, Coordinates, members};
 use crate::error::Result;
 use crate::linalg::{dot, polar};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Silent};
 use crate::parallel::fill_rows;
+
+const STAGE: &str = "assembly";
 
 impl Refiner {
     /// sum of w_i H_i X A_i for the frames A_i = P_i O_i, point after point: the right-hand side of eq. 11.
@@ -28,6 +30,9 @@ impl Refiner {
         self.check_graph(graph)?;
         self.check_dim("the tangents", d)?;
         check_rotations(rotations, graph.len(), d)?;
+        if let Some(bases) = Bases::of(atlas) {
+            return self.right_hand_side_of_frames(atlas, &bases.frames(rotations, monitor)?, monitor);
+        }
         let mut targets = vec![0.0; (graph.indices().len() + graph.len()) * d];
         split(&mut targets, graph, d).into_par_iter().enumerate().try_for_each(|(c, mut chunk)| {
             monitor.check()?;
@@ -43,6 +48,49 @@ impl Refiner {
             Ok(())
         })?;
         Ok(self.gather(&targets, graph))
+    }
+
+    /// The same for narrow data: each point collects w_i A_i'(x_p - m_i) from the neighborhoods that hold it, where m_i is
+    /// the mean of one.
+    fn right_hand_side_of_frames(
+        &self,
+        atlas: &Atlas,
+        frames: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<f64>> {
+        let (points, graph, d) = (atlas.points(), atlas.neighborhoods(), atlas.n_components());
+        let (n, q, quiet) = (points.len(), points.dim(), Silent(monitor));
+        let mut means = vec![0.0; n * q];
+        let rows = || [vec![0.0; q], vec![0.0; q]];
+        fill_rows(&mut means, q, STAGE, &quiet, rows, |[own, row], i, mean| {
+            // relative to the point, so that a common offset costs no digits
+            points.copy_row(i, own);
+            for &p in graph.of(i) {
+                points.copy_row(p as usize, row);
+                mean.iter_mut().zip(row.iter().zip(&*own)).for_each(|(mean, (v, o))| *mean += v - o);
+            }
+            let count = (graph.of(i).len() + 1) as f64;
+            mean.iter_mut().zip(&*own).for_each(|(mean, o)| *mean = o + *mean / count);
+        })?;
+        let mut right_hand_side = vec![0.0; n * d];
+        fill_rows(
+            &mut right_hand_side,
+            d,
+            STAGE,
+            &quiet,
+            || vec![0.0; q],
+            |own, p, out| {
+                points.copy_row(p, own);
+                for i in self.holding(p) {
+                    let (mean, weight) = (&means[i * q..][..q], self.weights()[i]);
+                    for (out, axis) in out.iter_mut().zip(frames[i * q * d..][..q * d].chunks_exact(q)) {
+                        let along: f64 = (0..q).map(|a| axis[a] * (own[a] - mean[a])).sum();
+                        *out += weight * along;
+                    }
+                }
+            },
+        )?;
+        Ok(right_hand_side)
     }
 }
 
@@ -99,9 +147,12 @@ pub fn place(
     let mut walk = Walk {
         atlas,
         rotations,
+        frames: connection.frames(rotations, monitor)?,
         y: vec![0.0; n * d],
         own: Coordinates::default(),
         theirs: Coordinates::default(),
+        step: vec![0.0; atlas.points().dim()],
+        from: vec![0.0; atlas.points().dim()],
     };
     let (mut reached, mut queue, mut steps) = (vec![false; n], VecDeque::new(), 0);
     for root in 0..n {
@@ -115,7 +166,7 @@ pub fn place(
             for &j in connection.graph().of(i) {
                 if !std::mem::replace(&mut reached[j as usize], true) {
                     if !std::mem::replace(&mut read, true) {
-                        atlas.read(i, &mut walk.own);
+                        walk.begin(i);
                     }
                     walk.step(i, j as usize);
                     queue.push_back(j as usize);
@@ -129,14 +180,40 @@ pub fn place(
 struct Walk<'a, 'b, 'p> {
     atlas: &'a Atlas<'b, 'p>,
     rotations: &'a [f64],
+    /// A_i for every point, if data are narrow: then charts are not read.
+    frames: Option<Vec<f64>>,
     y: Vec<f64>,
     own: Coordinates,
     theirs: Coordinates,
+    from: Vec<f64>,
+    step: Vec<f64>,
 }
 
 impl Walk<'_, '_, '_> {
-    /// Places `j` from `i`, whose chart has been read, by the mean of both charts if each holds the other point.
+    /// Steps from `i` come next.
+    fn begin(&mut self, i: usize) {
+        match self.frames {
+            Some(_) => self.atlas.points().copy_row(i, &mut self.from),
+            None => self.atlas.read(i, &mut self.own),
+        }
+    }
+
+    /// Places `j` from `i`, with which steps began.
     fn step(&mut self, i: usize, j: usize) {
+        let Some(frames) = &self.frames else { return self.step_by_charts(i, j) };
+        let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
+        self.atlas.points().copy_row(j, &mut self.step);
+        self.step.iter_mut().zip(&self.from).for_each(|(to, from)| *to -= from);
+        for b in 0..d {
+            let [own, theirs] = [i, j].map(|of| &frames[(of * d + b) * q..][..q]);
+            let axes = own.iter().zip(theirs).zip(&self.step);
+            let along: f64 = axes.map(|((own, theirs), step)| (own + theirs) * step).sum();
+            self.y[j * d + b] = self.y[i * d + b] + 0.5 * along;
+        }
+    }
+
+    /// The mean of both charts if each holds the other point.
+    fn step_by_charts(&mut self, i: usize, j: usize) {
         let d = self.atlas.n_components();
         let position = |of: usize, other: usize| {
             self.atlas.neighborhoods().of(of).iter().position(|&p| p as usize == other).map(|at| at + 1)

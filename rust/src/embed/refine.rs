@@ -248,6 +248,11 @@ impl Refiner {
         right_hand_side
     }
 
+    /// The neighborhoods that hold a point, its own first.
+    pub(super) fn holding(&self, p: usize) -> impl Iterator<Item = usize> {
+        std::iter::once(p).chain(self.reversed.of(p).iter().map(|&i| i as usize))
+    }
+
     /// w_i for every neighborhood.
     pub fn weights(&self) -> &[f64] {
         &self.weights

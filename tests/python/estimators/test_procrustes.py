@@ -260,7 +260,7 @@ def test_what_is_said_of_the_alignment():
     assert trace["trace"][-1] == pytest.approx(trace["f"])
     assert (np.diff(trace["trace"]) <= 1e-9 * trace["f"]).all()
     assert trace["converged"]
-    assert 0 < trace["residual"] <= 1.01e-8
+    assert 0 < trace["residual"] <= 1.01e-6
     assert trace["n_solve"] > 3
 
 
@@ -358,7 +358,7 @@ def test_frames_of_an_embedding_lead_back_to_it():
     problem = _core.Problem(_core.Points(x), nb.core, 2, "R", 1)
     tangents = problem.tangents(None, 0)
     y = x @ rotation(3).T[:, :2]
-    right_hand_side, placed, _ = tangents.equation(tangents.frames_of(y.ravel()))
+    right_hand_side, placed = tangents.equation(tangents.frames_of(y.ravel()))
     assert disparity(y, placed.reshape(-1, 2)) < 1e-20
     np.testing.assert_allclose(problem.apply(y.ravel()), right_hand_side, atol=1e-9)
 

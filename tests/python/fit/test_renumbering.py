@@ -30,7 +30,7 @@ def problem_of(x, **how):
 def test_the_graph_is_the_same(always, how):
     x = np.random.default_rng(0).random((300, 2))
     problem = problem_of(x, **how)
-    near = problem.renumbered()
+    near = problem.renumbered
     assert sorted(near.order) == list(range(300))
     for place, point in enumerate(near.order):
         assert near.order[near.neighborhoods[place]].tolist() == problem.neighborhoods[point].tolist()
@@ -44,7 +44,7 @@ def test_only_many_narrow_points_are_renumbered(n, q, moved):
     x = np.random.default_rng(0).random((n, q)).astype(np.float32)
     ring = ub.Neighborhoods.from_knn((np.arange(n)[:, None] + [1, n - 1]) % n)
     problem = Problem(_core.Points(x), ring, 2)
-    near = problem.renumbered()
+    near = problem.renumbered
     assert (near is not problem) == moved == (near.order is not None)
     assert problem.restored(x) is x
 
@@ -56,7 +56,7 @@ def test_neighbors_stand_near_each_other(always):
     def apart(graph):
         return np.median(np.abs(graph.indices.reshape(len(x), -1) - np.arange(len(x))[:, None].astype(float)))
 
-    assert apart(problem.renumbered().neighborhoods) < 0.1 * apart(problem.neighborhoods)
+    assert apart(problem.renumbered.neighborhoods) < 0.1 * apart(problem.neighborhoods)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use ndarray::Array2;
 use unbend::charts::{Atlas, Mean, Net, tangent_scale};
-use unbend::embed::align::{Connection, blocks, open_edges, round, tree};
+use unbend::embed::align::{Connection, blocks, round, tree};
 use unbend::embed::{Objective, Refiner, frames_of, place};
 use unbend::synthetic::{SwissRoll, cylinder, hemisphere, s_curve, swiss_roll};
 use unbend::{Error, Monitor, Neighborhoods, Result, Unmonitored};
@@ -244,6 +244,7 @@ fn a_stop_is_obeyed() {
     let (points, graph, u) = (points(&x), nearest(&x, 8), &Unmonitored);
     let atlas = Atlas::new(&points, &graph, None, 2, u).unwrap();
     let connection = Connection::new(&atlas, u).unwrap();
+    connection.product(0); // products are made once, with looks of their own
     let rotations = tree(&connection, &atlas, u).unwrap().aligned.rotations;
     let mixed = random_rotations(n, 2, 591);
     let refiner = Refiner::new(&points, &graph, 2, Objective::RN, u).unwrap();
@@ -257,7 +258,7 @@ fn a_stop_is_obeyed() {
         ("f", Box::new(|m| connection.f(&rotations, m).map(|_| ()))),
         ("sweep", Box::new(|m| connection.sweep(&mut mixed.clone(), m).map(|_| ()))),
         ("finish", Box::new(|m| connection.finish(mixed.clone(), true, m).map(|_| ()))),
-        ("open edges", Box::new(|m| open_edges(&connection, &rotations, m).map(|_| ()))),
+        ("open edges", Box::new(|m| connection.open_edges(&rotations, m).map(|_| ()))),
         ("blocks", Box::new(|m| blocks(&connection, m).map(|_| ()))),
         ("round", Box::new(|m| round(&connection, &mixed, m).map(|_| ()))),
         ("right-hand side", Box::new(|m| refiner.right_hand_side(&atlas, &rotations, m).map(|_| ()))),

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use ndarray::{Array2, Axis, concatenate};
 use proptest::prelude::*;
 use unbend::charts::{Atlas, Net, tangent_scale};
-use unbend::embed::align::{Aligned, Connection, Tree, blocks, open_edges, round, tree, tree_of_pieces};
+use unbend::embed::align::{Aligned, Connection, Tree, blocks, round, tree, tree_of_pieces};
 use unbend::synthetic::{SwissRoll, cylinder, hemisphere, s_curve, swiss_roll};
 use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, neighbors};
 
@@ -182,7 +182,7 @@ fn flat_data_align_to_nothing() {
                 found.aligned.trace.len()
             );
             assert!(found.reflecting.is_empty() && !found.one_sided);
-            assert_eq!(open_edges(&c, &found.aligned.rotations, &Unmonitored).unwrap(), []);
+            assert_eq!(c.open_edges(&found.aligned.rotations, &Unmonitored).unwrap(), []);
             assert_orthonormal(&found.aligned.rotations, d, "tree");
         }
     }
@@ -199,7 +199,7 @@ fn a_roll_has_no_open_loops() {
         let (c, found) = grown(&x, &nearest(&x, k), 2);
         assert_eq!(found.aligned.aligned, 1.0);
         assert!(found.reflecting.is_empty() && !found.one_sided);
-        assert_eq!(open_edges(&c, &found.aligned.rotations, &Unmonitored).unwrap(), []);
+        assert_eq!(c.open_edges(&found.aligned.rotations, &Unmonitored).unwrap(), []);
     }
 }
 
@@ -376,7 +376,8 @@ fn threads_do_not_change_a_bit() {
         let run = || {
             with(&x, &graph, 2, of_charts, |c, atlas| {
                 let found = tree(c, atlas, &Unmonitored).unwrap();
-                let open = open_edges(c, &found.aligned.rotations, &Unmonitored).unwrap();
+                let open = c.open_edges(&found.aligned.rotations, &Unmonitored).unwrap();
+                assert!(!open.is_empty() && open == found.aligned.open);
                 let blocks = blocks(c, &Unmonitored).unwrap();
                 let round = round(c, &random_rotations(6000, 2, 62), &Unmonitored).unwrap();
                 (found.aligned.rotations, found.aligned.trace, found.reflecting, open, blocks, round)
@@ -425,7 +426,7 @@ fn frames_of_other_data_are_refused() {
         right_len: 120,
     };
     assert_eq!(c.finish(wrong.clone(), true, &Unmonitored).unwrap_err(), expected);
-    assert_eq!(open_edges(&c, &wrong, &Unmonitored).unwrap_err(), expected);
+    assert_eq!(c.open_edges(&wrong, &Unmonitored).unwrap_err(), expected);
     assert_eq!(round(&c, &wrong, &Unmonitored).unwrap_err(), expected);
     let mut bad = random_rotations(30, 2, 81);
     bad[7] = f64::NAN;

@@ -276,6 +276,7 @@ impl Monitor for Watch {
 fn a_stop_is_obeyed_and_progress_rises_to_the_total() {
     let x = roll(1000);
     let connection = connection(&x, &nearest(&x, 6), 2);
+    connection.product(0); // products are made once, with looks of their own
     let run = |watch: &Watch| anneal(&connection, None, &quick(0), watch).map(|_| ());
     let patient = Watch::new(usize::MAX);
     assert_eq!(run(&patient), Ok(()));

@@ -18,7 +18,7 @@ from ...core.caller import warn
 from ...core.progress import Progress
 from ...core.random import seed_from
 from ...metrics.overlap import OVERLAPPING
-from ..assembly import solve
+from ..assembly import SOLVE_TOL, solve
 from ..cut import NotFlatWarning, is_suspicious
 from ..problem import Array, Indices, Problem
 from ..spectral.connection import connection_vectors
@@ -57,7 +57,7 @@ class AlignmentSettings(ProcrustesSettings):
     alignment: Method = "tree"
     annealing: Mapping[str, Any] | None = None
     overlap_penalty: float = 1.0
-    solve_tol: float = 1e-8
+    solve_tol: float = SOLVE_TOL
 
     def embed(self, problem: Problem, progress: Progress) -> AlignedEmbedding:
         """Align the tangents, solve eq. 11, cut if the embedding cannot lie flat, and refine."""
@@ -110,9 +110,9 @@ class _Task:
         tree, tol = self.tree, self.settings.solve_tol
         with self.progress.stage("alignment"):
             trace = self._aligned(method, tree["rotations"])
-            rotations = trace.pop("rotations")
+            rotations, loops = trace.pop("rotations"), trace.pop("loops")
         with self.progress.stage("assembly"):
-            right_hand_side, start, loops = self.tangents.equation(rotations)
+            right_hand_side, start = self.tangents.equation(rotations)
             solution = solve(self.problem.core, right_hand_side, start, tol=tol, ask=self._ask)
         trace |= {"residual": solution.residual, "n_solve": solution.n_iter, "converged": solution.converged}
         return solution.embedding.reshape(len(self.problem), -1), loops, trace

@@ -62,16 +62,16 @@ class Evidence:
 
 def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence:
     """Compare an embedding with shortest paths within balls, and examine its overlap, at sampled points."""
-    graph, n = problem.neighborhoods.core, len(problem)
-    if problem.component_labels.any():  # Components lie on each other until they are laid out.
-        flat = _core.lay_out(embedding, problem.component_labels)
+    n, labels, near = len(problem), problem.component_labels, problem.renumbered
+    if labels.any():  # Components lie on each other until they are laid out.
+        flat = _core.lay_out(embedding, labels)
         embedding = flat.reshape(embedding.shape)
     with progress.stage("evidence"):
         examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
         centers, errors, n_random, scale, shares = _core.evidence(
-            problem.checked,
-            embedding,
-            graph,
+            near.checked,
+            near.arranged(embedding),
+            near.neighborhoods.core,
             *BALLS,
             0,
             OVERLAP_STEPS,
@@ -79,7 +79,8 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
             problem.threads,
             lambda _, done, total: progress.report("evidence", done, total),  # It searches neighbors, too.
         )
-    near, labels = Agreement(centers, errors, n_random, scale), problem.component_labels
-    disagreement = worst_mean(near.random_errors, labels[near.centers[: near.n_random]], labels)
+    centers, examined = near.original(centers), near.original(examined)
+    found = Agreement(centers, errors, n_random, scale)
+    disagreement = worst_mean(found.random_errors, labels[centers[:n_random]], labels)
     overlap = worst_mean(shares, labels[examined], labels)
-    return Evidence(disagreement, overlap, near.scale, near.torn, near.centers, near.errors)
+    return Evidence(disagreement, overlap, found.scale, found.torn, centers, errors)

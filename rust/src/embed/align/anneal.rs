@@ -106,6 +106,7 @@ pub fn anneal(
     monitor: &dyn Monitor,
 ) -> Result<Aligned> {
     params.check()?;
+    connection.prepare(monitor)?;
     let quiet = Silent(monitor);
     let mut best = Best::of(connection, start, params, &quiet)?;
     let mut trace = vec![best.f];

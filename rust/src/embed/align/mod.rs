@@ -5,25 +5,29 @@
 //! the d x d products P_i'P_j on the edges of the graph.
 
 mod anneal;
+mod frames;
 mod spectral;
 mod sweep;
 mod tree;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+pub(super) use self::frames::Bases;
 use crate::charts::{Atlas, Gram, Tangents};
 use crate::embed::{check_len, check_sometimes};
 use crate::error::Result;
 use crate::linalg::{dot, first, polars};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
-use crate::parallel::map_points;
+use crate::parallel::{map_blocks, map_points};
+use crate::union_find::UnionFind;
 
 pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
-pub use tree::{Tree, open_edges, tree, tree_of_pieces};
+pub use tree::{Tree, tree, tree_of_pieces};
 
 const STAGE: &str = "alignment";
 
@@ -32,13 +36,15 @@ const ALIGNED: f64 = 0.866;
 
 const SITES: usize = 4096; // Points between two checks of the monitor.
 
-/// The undirected neighborhood graph with P_i'P_j on every edge.
+/// The undirected neighborhood graph with P_i'P_j on every edge, made when it is first asked for where data are narrow.
 #[derive(Debug, Clone)]
 pub struct Connection {
     n_components: usize,
     graph: Neighborhoods<'static>,
+    /// The tangents of narrow data.
+    bases: Option<Bases>,
     /// d x d for every neighbor of every point, column after column.
-    products: Vec<f64>,
+    products: OnceLock<Vec<f64>>,
     /// Number of terms of the edge in eq. 9: 1 if one end lists the other, 2 if both do.
     counts: Vec<u8>,
     /// f where the frames of neighbors are orthogonal to each other.
@@ -54,6 +60,8 @@ pub struct Aligned {
     pub f: f64,
     /// The share of all points in the largest cluster of aligned neighbors.
     pub aligned: f64,
+    /// The edges whose ends are not aligned, each once: closing the loop through such an edge leaves a turn.
+    pub open: Vec<(u32, u32)>,
     /// f from stage to stage.
     pub trace: Vec<f64>,
 }
@@ -63,6 +71,12 @@ impl Connection {
     pub fn new(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Self> {
         let d = atlas.n_components();
         let (graph, counts) = atlas.neighborhoods().mutual();
+        let terms: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        let (most, bases) = ((d as u64 * terms) as f64, Bases::of(atlas));
+        monitor.check()?;
+        if bases.is_some() {
+            return Ok(Connection { n_components: d, graph, bases, products: OnceLock::new(), counts, most });
+        }
         let mut products = vec![0.0; graph.indices().len() * d * d];
         let charted = atlas.tangents() == Tangents::Charted;
         fill_points(&graph, &mut products, d * d, monitor, Gram::default, |gram, i, edges, products| {
@@ -74,8 +88,7 @@ impl Connection {
                 atlas.agreement(i, j as usize, product);
             }
         })?;
-        let terms: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-        Ok(Connection { n_components: d, graph, products, counts, most: (d as u64 * terms) as f64 })
+        Ok(Connection { n_components: d, graph, bases, products: OnceLock::from(products), counts, most })
     }
 
     /// A connection of pieces that were embedded separately. `products` holds Y_i'H Y_j of the points that two pieces
@@ -87,7 +100,8 @@ impl Connection {
         let mut scratch = Scratch::default();
         scratch.factors(products.chunks_exact(size), d);
         let most = scratch.sums.iter().sum();
-        Ok(Connection { n_components: d, counts: vec![1; edges], graph, products, most })
+        let products = OnceLock::from(products);
+        Ok(Connection { n_components: d, counts: vec![1; edges], graph, bases: None, products, most })
     }
 
     /// The dimension d.
@@ -104,7 +118,51 @@ impl Connection {
     #[inline(always)]
     pub fn product(&self, edge: usize) -> &[f64] {
         let size = self.n_components * self.n_components;
-        &self.products[edge * size..][..size]
+        &self.products()[edge * size..][..size]
+    }
+
+    /// Makes the products in parallel, for work that reads them often.
+    pub(super) fn prepare(&self, monitor: &dyn Monitor) -> Result<()> {
+        let (Some(bases), None) = (&self.bases, self.products.get()) else { return Ok(()) };
+        let size = self.n_components * self.n_components;
+        let mut products = vec![0.0; self.graph.indices().len() * size];
+        fill_edges(&self.graph, &mut products, size, monitor, <()>::default, |(), i, edge, product| {
+            bases.product(i, self.end(edge), product);
+        })?;
+        let _ = self.products.set(products); // others may have made the same
+        Ok(())
+    }
+
+    /// Makes them on one thread if they are not prepared: a parallel loop that called this could block on threads of its
+    /// own.
+    #[inline(always)]
+    fn products(&self) -> &[f64] {
+        self.products.get_or_init(|| {
+            let size = self.n_components * self.n_components;
+            let mut products = vec![0.0; self.graph.indices().len() * size];
+            if let Some(bases) = &self.bases {
+                for (i, edge) in (0..self.graph.len()).flat_map(|i| self.edges(i).map(move |edge| (i, edge)))
+                {
+                    bases.product(i, self.end(edge), &mut products[edge * size..][..size]);
+                }
+            }
+            products
+        })
+    }
+
+    /// A_i for every point, column after column, if data are narrow.
+    pub(super) fn frames(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<Option<Vec<f64>>> {
+        self.bases.as_ref().map(|bases| bases.frames(rotations, monitor)).transpose()
+    }
+
+    /// Writes P_i'P_j of neighbors.
+    #[inline(always)]
+    fn compare(&self, i: usize, j: usize, out: &mut [f64]) {
+        if let Some(bases) = &self.bases {
+            return bases.product(i, j, out);
+        }
+        let at = self.graph.of(i).binary_search(&(j as u32)).unwrap_or(0);
+        out.copy_from_slice(self.product(self.edges(i).start + at));
     }
 
     /// The places of the edges of point `i`.
@@ -121,6 +179,9 @@ impl Connection {
 
     /// f of eq. 9. Cost: O(n k d^3), as for all below.
     pub fn f(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<f64> {
+        if let Some(bases) = &self.bases {
+            return Ok((self.most - bases.agreement(self, rotations, false, monitor)?.0).max(0.0));
+        }
         let size = self.n_components * self.n_components;
         let shares = map_points(self.graph.len(), STAGE, monitor, Vec::new, |pull, i| {
             self.pull(i, rotations, first(pull, size));
@@ -185,11 +246,52 @@ impl Connection {
         mut trace: Vec<f64>,
         monitor: &dyn Monitor,
     ) -> Result<Aligned> {
-        let f = self.f(&rotations, monitor)?;
+        let (f, open) = match &self.bases {
+            Some(bases) => {
+                let (sum, open) = bases.agreement(self, &rotations, true, monitor)?;
+                ((self.most - sum).max(0.0), open)
+            }
+            None => (self.f(&rotations, monitor)?, self.open_edges(&rotations, monitor)?),
+        };
         trace.push(f);
-        let (labels, sizes) = self.clusters(&rotations, monitor)?;
-        let aligned = sizes.into_iter().max().unwrap_or(0) as f64 / labels.len() as f64;
-        Ok(Aligned { rotations, f, aligned, trace })
+        let aligned = self.largest_cluster(&open, monitor)? as f64 / self.graph.len() as f64;
+        Ok(Aligned { rotations, f, aligned, open, trace })
+    }
+
+    /// The edges whose ends are not aligned, each once.
+    pub fn open_edges(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+        self.check_rotations(rotations)?;
+        self.prepare(monitor)?;
+        let blocks = map_blocks(self.graph.len(), STAGE, &Silent(monitor), |block| {
+            let (mut open, mut aligned, mut scratch) = (vec![], vec![], Scratch::default());
+            for i in block {
+                let above = || self.edges(i).filter(|&edge| self.end(edge) > i);
+                aligned.clear();
+                aligned.extend(above());
+                self.keep_aligned(i, &mut aligned, rotations, &mut scratch);
+                let others = above().filter(|edge| !aligned.contains(edge));
+                open.extend(others.map(|edge| (i as u32, self.end(edge) as u32)));
+            }
+            open
+        })?;
+        Ok(blocks.concat())
+    }
+
+    /// The number of points that are joined by edges which are not `open`, where most are.
+    fn largest_cluster(&self, open: &[(u32, u32)], monitor: &dyn Monitor) -> Result<usize> {
+        let mut clusters: UnionFind = UnionFind::new(self.graph.len());
+        let mut open = open.iter().peekable();
+        for i in 0..self.graph.len() {
+            check_sometimes(i, monitor)?;
+            for &j in self.graph.of(i).iter().filter(|&&j| j as usize > i) {
+                if open.next_if(|&&pair| pair == (i as u32, j)).is_none() {
+                    clusters.join(i as u32, j, ());
+                }
+            }
+        }
+        let mut sizes = vec![0; self.graph.len()];
+        clusters.labels().into_iter().for_each(|label| sizes[label as usize] += 1);
+        Ok(sizes.into_iter().max().unwrap_or(0))
     }
 
     pub(super) fn check_rotations(&self, rotations: &[f64]) -> Result<()> {

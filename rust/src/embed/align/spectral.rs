@@ -11,6 +11,7 @@ use crate::parallel::fill_rows;
 
 /// The block polar(P_i'P_j) for every edge, row after row; with the graph of `connection` these are a block matrix.
 pub fn blocks(connection: &Connection, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    connection.prepare(monitor)?;
     let d = connection.n_components();
     let graph = connection.graph();
     let mut blocks = vec![0.0; graph.indices().len() * d * d];

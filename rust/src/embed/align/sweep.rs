@@ -37,14 +37,13 @@ impl Connection {
         }
     }
 
-    /// Prefetches the frames of the neighbors of `i`, which lie anywhere in memory.
+    /// Prefetches the entries of the neighbors of `i`, `size` numbers each, which lie anywhere in memory.
     #[inline(always)]
-    fn soon(&self, i: usize, rotations: &[f64]) {
+    fn soon(&self, i: usize, kept: &[f64], size: usize) {
         const LINE: usize = 64 / size_of::<f64>();
-        let size = self.n_components * self.n_components;
         for &j in self.graph.of(i) {
-            let rotation = &rotations[j as usize * size..][..size];
-            rotation.iter().step_by(LINE).for_each(|v| prefetch_read_data::<_, 0>(v));
+            let numbers = &kept[j as usize * size..][..size];
+            numbers.iter().step_by(LINE).for_each(|v| prefetch_read_data::<_, 0>(v));
         }
     }
 
@@ -54,12 +53,12 @@ impl Connection {
         if d > 3 {
             return Arch::new().dispatch(Pull { connection: self, i, rotations, out });
         }
-        let out = &mut out[..d * d];
+        let (out, products) = (&mut out[..d * d], self.products());
         out.fill(0.0);
         for edge in self.edges(i) {
             let (rotation, count) =
                 (&rotations[self.end(edge) * d * d..][..d * d], f64::from(self.counts[edge]));
-            let product = &self.products[edge * d * d..][..d * d];
+            let product = &products[edge * d * d..][..d * d];
             for b in 0..d {
                 for e in 0..d {
                     let share = count * rotation[b * d + e];
@@ -76,12 +75,13 @@ impl Connection {
         let mut f = self.f(rotations, monitor)?;
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
         let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
+        let mut frames = self.frames(rotations, monitor)?;
         let mut settled = false;
         for done in 0..SWEEPS {
             monitor.progress(STAGE, done, SWEEPS);
             let (further, mut gain) = (done >= SLOW && !settled, 0.0);
             for some in &strangers {
-                gain += self.turn(some, further, rotations, &mut turned, monitor)?;
+                gain += self.turn(some, further, rotations, &mut frames, &mut turned, monitor)?;
             }
             f = (f - gain).max(0.0);
             trace.push(f);
@@ -91,6 +91,36 @@ impl Connection {
             }
         }
         Ok(trace)
+    }
+
+    /// Tells if a sweep would gain no more than the last one of a row does, from the best rotation of each frame alone.
+    /// Reading narrow data in order costs less than the groups that a sweep needs; for wide data it returns false.
+    pub(super) fn is_settled(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<bool> {
+        if self.bases.is_none() {
+            return Ok(false);
+        }
+        let f = self.f(rotations, monitor)?;
+        Ok(self.promise(rotations, monitor)? <= (ROUNDING * self.most).max(SETTLED * f))
+    }
+
+    /// The decrease of f by the best rotation of each frame while all others stay, summed over all frames.
+    fn promise(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<f64> {
+        let size = self.n_components * self.n_components;
+        let frames = self.frames(rotations, monitor)?;
+        let (arch, frames) = (Arch::new(), frames.as_deref());
+        let points: Vec<u32> = (0..self.graph.len() as u32).collect();
+        let gains: Result<Vec<f64>> = points
+            .par_chunks(TOGETHER)
+            .map_init(<(Workspace, Vec<f64>)>::default, |(workspace, turned), points| {
+                monitor.check()?;
+                let turned = first(turned, points.len() * (size + 1));
+                let further = false;
+                let turn = Turn { connection: self, points, further, rotations, frames, turned, workspace };
+                arch.dispatch(turn);
+                Ok(turned.iter().skip(size).step_by(size + 1).sum())
+            })
+            .collect();
+        Ok(gains?.iter().sum())
     }
 
     /// Points with neighbors, in groups without any two neighbors: each goes into the first group with room for it.
@@ -123,12 +153,13 @@ impl Connection {
         points: &[u32],
         further: bool,
         rotations: &mut [f64],
+        frames: &mut Option<Vec<f64>>,
         turned: &mut Vec<f64>,
         monitor: &dyn Monitor,
     ) -> Result<f64> {
         let size = self.n_components * self.n_components;
         let turned = first(turned, points.len() * (size + 1));
-        let (arch, rotations_now) = (Arch::new(), &*rotations);
+        let (arch, rotations_now, frames_now) = (Arch::new(), &*rotations, frames.as_deref());
         let batches = turned.par_chunks_mut(TOGETHER * (size + 1)).zip(points.par_chunks(TOGETHER));
         batches.try_for_each_init(Workspace::default, |workspace, (turned, points)| {
             monitor.check()?;
@@ -137,6 +168,7 @@ impl Connection {
                 points,
                 further,
                 rotations: rotations_now,
+                frames: frames_now,
                 turned,
                 workspace,
             });
@@ -146,6 +178,13 @@ impl Connection {
         for (&i, turned) in points.iter().zip(turned.chunks_exact(size + 1)) {
             rotations[i as usize * size..][..size].copy_from_slice(&turned[..size]);
             gain += turned[size];
+            if let (Some(bases), Some(frames)) = (&self.bases, &mut *frames) {
+                bases.turn(
+                    i as usize,
+                    &turned[..size],
+                    &mut frames[i as usize * bases.size()..][..bases.size()],
+                );
+            }
         }
         Ok(gain)
     }
@@ -181,7 +220,8 @@ impl Pull<'_> {
     /// The entries from row `a` on of the columns from `b` on.
     #[inline(always)]
     fn block<S: Simd>(&self, simd: S, a: usize, b: usize) -> [S::f64s; SIDE] {
-        let Connection { n_components: d, products, counts, .. } = self.connection;
+        let Connection { n_components: d, counts, .. } = self.connection;
+        let products = self.connection.products();
         let (size, mut sums) = (d * d, [simd.splat_f64s(0.0); SIDE]);
         let columns: [usize; SIDE] = fill(0, |c| (b + c).min(d - 1) * d);
         for edge in self.connection.edges(self.i) {
@@ -210,6 +250,8 @@ struct Turn<'a> {
     points: &'a [u32],
     further: bool,
     rotations: &'a [f64],
+    /// A_i for every point, if data are narrow.
+    frames: Option<&'a [f64]>,
     turned: &'a mut [f64],
     workspace: &'a mut Workspace,
 }
@@ -241,15 +283,21 @@ impl NullaryFnOnce for Turn<'_> {
 impl Turn<'_> {
     #[inline(always)]
     fn with_size(self, d: usize) {
-        let Turn { connection, points, further, rotations, turned, workspace } = self;
+        let Turn { connection, points, further, rotations, frames: now, turned, workspace } = self;
         let Workspace { pulls, spare, frames, sums, scratch } = workspace;
         let (size, count) = (d * d, points.len());
         let (pulls, spare) = (first(pulls, count * size), first(spare, count * size));
         let (frames, sums) = (first(frames, count * size), first(sums, count));
         let own = |i: u32| &rotations[i as usize * size..][..size];
         for (at, (pull, &i)) in pulls.chunks_exact_mut(size).zip(points).enumerate() {
-            points.get(at + 1).into_iter().for_each(|&next| connection.soon(next as usize, rotations));
-            connection.pull_sized(i as usize, rotations, d, pull);
+            let next = points.get(at + 1).map_or(i, |&next| next) as usize;
+            if let (Some(bases), Some(now)) = (&connection.bases, now) {
+                connection.soon(next, now, bases.size());
+                bases.pull(connection, i as usize, now, pull);
+            } else {
+                connection.soon(next, rotations, size);
+                connection.pull_sized(i as usize, rotations, d, pull);
+            }
         }
         spare.copy_from_slice(pulls);
         polars(spare, d, d, frames, sums, scratch);

@@ -1,21 +1,25 @@
 //! Alignment along the spanning tree of the edges whose tangents agree best: no annealing, and no short circuits.
 //!
 //! Tangents of true neighbors nearly agree; those of a short circuit do not. The tree carries the frame of its root to
-//! all points, O_j = polar(P_j'P_i) O_i, and sweeps of eq. 9 follow. Cost: O(n k log(n k)) to sort edges, O(n k d^3)
-//! per sweep.
+//! all points, O_j = polar(P_j'P_i) O_i, and sweeps of eq. 9 follow, unless they would gain nothing. Cost: O(n k log n)
+//! for the tree, O(n k d^3) per sweep.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::{Aligned, Connection, STAGE, Scratch, fill_edges, multiply};
+use super::{Aligned, Connection, STAGE, Scratch, fill_points, multiply};
 use crate::charts::{Atlas, Coordinates, Local};
 use crate::csr::Csr;
-use crate::embed::{check_len, check_sometimes};
+use crate::embed::check_len;
 use crate::error::Result;
 use crate::linalg::{determinant_sign, first, norm, singular_values};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::parallel::{map_blocks, map_points};
 use crate::union_find::{Joined, UnionFind};
+
+const BLOCK: usize = 4096; // Edges between two checks of the monitor.
 
 /// Weight of the share of a neighborhood outside its tangent, in the cost of an edge.
 const RESIDUAL_SHARE: f64 = 1e-3;
@@ -46,84 +50,126 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     let edges = Edges::new(connection, atlas, monitor)?;
     let mut forest = edges.forest(connection.graph().len(), monitor)?;
     let one_sided = edges.have_seam(&mut forest, connection.n_components());
-    let aligned = connection.finish(carry(connection, &forest.graph, monitor)?, true, monitor)?;
+    let carried = carry(connection, &forest.graph, monitor)?;
+    let sweep = !connection.is_settled(&carried, monitor)?;
+    let aligned = connection.finish(carried, sweep, monitor)?;
     Ok(Tree { aligned, reflecting: forest.reflecting, one_sided })
 }
 
 /// Aligns separately embedded pieces along the edges of least `weights`, one weight for each directed edge.
 pub fn tree_of_pieces(connection: &Connection, weights: &[f64], monitor: &dyn Monitor) -> Result<Aligned> {
     check_len("the weights", weights.len(), "the edges", connection.graph().indices().len())?;
-    let compared: Vec<f32> = weights.iter().flat_map(|&weight| [weight.max(0.0) as f32, 1.0]).collect();
-    let forest = Edges::once(connection, &compared, monitor)?.forest(connection.graph().len(), monitor)?;
+    let edges = Edges::once(connection, monitor, |_, _, edge| (weights[edge], 1.0))?;
+    let forest = edges.forest(connection.graph().len(), monitor)?;
     connection.finish(carry(connection, &forest.graph, monitor)?, true, monitor)
 }
 
+/// The undirected edges, each once, in the order of their lower ends.
 struct Edges {
     ends: Vec<(u32, u32)>,
-    /// The least cosine between the two tangents, and whether P_i'P_j reflects.
-    agreement: Vec<(f32, bool)>,
-    /// Weight and place of each edge in one number, which sorts faster than both.
-    order: Vec<u64>,
+    /// The least cosine between the two tangents, negative if P_i'P_j reflects.
+    agreement: Vec<f32>,
+    /// Weight and place of each edge in one number: no two edges are equal.
+    keys: Vec<u64>,
 }
+
+/// Some of the edges.
+type Part = (Vec<(u32, u32)>, Vec<f32>, Vec<f32>);
 
 impl Edges {
     fn new(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Result<Edges> {
-        let (graph, d) = (connection.graph(), connection.n_components());
+        let d = connection.n_components();
         let outside = outside(atlas, monitor)?;
-        let mut compared = vec![0.0f32; 2 * graph.indices().len()];
-        fill_edges(
-            graph,
-            &mut compared,
-            2,
-            monitor,
-            Scratch::default,
-            |scratch, i, edge, out: &mut [f32]| {
-                let j = connection.end(edge);
-                if i < j {
-                    let (cosine, determinant) = compare(connection.product(edge), d, scratch);
-                    let weight = 1.0 - cosine + RESIDUAL_SHARE * (outside[i] + outside[j]);
-                    (out[0], out[1]) = (weight.max(0.0) as f32, cosine.copysign(determinant) as f32);
-                }
-            },
-        )?;
-        Edges::once(connection, &compared, monitor)
+        Edges::once(connection, monitor, |scratch, i, edge| {
+            let j = connection.end(edge);
+            let (cosine, determinant) = compare(connection, (i, j), d, scratch);
+            let weight = 1.0 - cosine + RESIDUAL_SHARE * (outside[i] + outside[j]);
+            (weight, cosine.copysign(determinant))
+        })
     }
 
-    /// Takes the `compared` numbers of every edge, weight and agreement, in one direction; best agreement first.
-    fn once(connection: &Connection, compared: &[f32], monitor: &dyn Monitor) -> Result<Edges> {
+    /// `f(scratch, i, edge)` gives weight and agreement of an edge.
+    fn once(
+        connection: &Connection,
+        monitor: &dyn Monitor,
+        f: impl Fn(&mut Scratch, usize, usize) -> (f64, f64) + Sync,
+    ) -> Result<Edges> {
         let graph = connection.graph();
-        let (mut ends, mut agreement, mut order) = (vec![], vec![], vec![]);
-        for i in 0..graph.len() {
-            for (at, &j) in graph.of(i).iter().enumerate().filter(|(_, j)| **j as usize > i) {
-                let place = &compared[2 * (graph.start(i) + at)..];
-                order.push((u64::from(place[0].to_bits()) << 32) | ends.len() as u64);
-                ends.push((i as u32, j));
-                agreement.push((place[1].abs(), place[1].is_sign_negative()));
+        let parts: Vec<Part> = map_blocks(graph.len(), STAGE, &Silent(monitor), |block| {
+            let (mut scratch, mut part) = (Scratch::default(), Part::default());
+            for i in block {
+                for edge in connection.edges(i).filter(|&edge| connection.end(edge) > i) {
+                    let (weight, agreement) = f(&mut scratch, i, edge);
+                    part.0.push((i as u32, connection.end(edge) as u32));
+                    part.1.push(agreement as f32);
+                    part.2.push(weight.max(0.0) as f32);
+                }
             }
-        }
-        order.par_sort_unstable(); // positive floats sort like their bits
+            part
+        })?;
+        let ends = parts.iter().flat_map(|part| &part.0).copied().collect();
+        let agreement = parts.iter().flat_map(|part| &part.1).copied().collect();
+        let weights = parts.iter().flat_map(|part| &part.2);
+        // Positive floats sort like their bits.
+        let keys = weights.zip(0..).map(|(weight, at)| (u64::from(weight.to_bits()) << 32) | at).collect();
         monitor.check()?;
-        Ok(Edges { ends, agreement, order })
+        Ok(Edges { ends, agreement, keys })
     }
 
-    /// Kruskal's spanning forest. The side of the surface that a point shows is kept along with its component.
+    /// The spanning forest of least weight, by Boruvka's rounds: every tree grows by its lightest edge to another. The
+    /// side of the surface that a point shows is kept along with its tree.
     fn forest(&self, n: usize, monitor: &dyn Monitor) -> Result<Forest> {
         let mut sides = UnionFind::<bool>::new(n);
-        let (mut kept, mut reflecting) = (Vec::with_capacity(n), vec![]);
-        for (step, &key) in self.order.iter().enumerate() {
-            check_sometimes(step, monitor)?;
-            let edge = (key & u64::from(u32::MAX)) as usize;
-            let ((i, j), (cosine, reflects)) = (self.ends[edge], self.agreement[edge]);
-            match sides.join(i, j, reflects) {
-                Joined::Merged => kept.push((i, j)),
-                Joined::Before { consistent: false } if f64::from(cosine) >= SURE => reflecting.push((i, j)),
-                Joined::Before { .. } => {}
+        let mut tree_of: Vec<u32> = (0..n as u32).collect();
+        let mut between: Vec<u32> = (0..self.ends.len() as u32).collect();
+        let lightest: Vec<AtomicU64> = (0..n).map(|_| AtomicU64::new(u64::MAX)).collect();
+        let mut kept = Vec::with_capacity(n);
+        while !between.is_empty() {
+            between.par_chunks(BLOCK).try_for_each(|part| {
+                monitor.check()?;
+                for &edge in part {
+                    let ((i, j), key) = (self.ends[edge as usize], self.keys[edge as usize]);
+                    for tree in [tree_of[i as usize], tree_of[j as usize]] {
+                        if key < lightest[tree as usize].load(Relaxed) {
+                            lightest[tree as usize].fetch_min(key, Relaxed);
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+            for lightest in &lightest {
+                let key = lightest.swap(u64::MAX, Relaxed);
+                if key != u64::MAX {
+                    let edge = (key & u64::from(u32::MAX)) as usize;
+                    let (i, j) = self.ends[edge];
+                    if sides.join(i, j, self.agreement[edge].is_sign_negative()) == Joined::Merged {
+                        kept.push((i, j));
+                    }
+                }
             }
+            (0..n).for_each(|i| tree_of[i] = sides.root(i as u32));
+            let apart = |edge: &u32| {
+                let (i, j) = self.ends[*edge as usize];
+                tree_of[i as usize] != tree_of[j as usize]
+            };
+            between = between.into_par_iter().filter(apart).collect();
         }
+        let reflecting = self.reflecting(&mut sides, n);
         Ok(Forest { graph: undirected(n, &kept), reflecting, sides })
     }
 
-    /// Returns whether the reflecting edges of some component are a seam.
+    /// `SURE` edges whose ends show different sides along the tree.
+    fn reflecting(&self, sides: &mut UnionFind<bool>, n: usize) -> Vec<(u32, u32)> {
+        let side: Vec<bool> = (0..n as u32).map(|i| sides.find(i).1).collect();
+        let reflects = |(&(i, j), &agreement): (&(u32, u32), &f32)| {
+            let turned = side[i as usize] ^ side[j as usize] ^ agreement.is_sign_negative();
+            turned && f64::from(agreement.abs()) >= SURE
+        };
+        let edges = self.ends.par_iter().zip(&self.agreement);
+        edges.filter(|&edge| reflects(edge)).map(|(&ends, _)| ends).collect()
+    }
+
+    /// Whether the reflecting edges of some component are a seam.
     fn have_seam(&self, forest: &mut Forest, d: usize) -> bool {
         if forest.reflecting.is_empty() || d == 1 {
             return false;
@@ -133,10 +179,10 @@ impl Edges {
         let mut counts = vec![Counts::default(); n];
         roots.iter().for_each(|&root| counts[root].points += 1);
         forest.reflecting.iter().for_each(|&(i, _)| counts[roots[i as usize]].reflecting += 1);
-        for (&(i, _), &(cosine, _)) in self.ends.iter().zip(&self.agreement) {
+        for (&(i, _), &agreement) in self.ends.iter().zip(&self.agreement) {
             let count = &mut counts[roots[i as usize]];
             count.edges += 1;
-            count.sure += usize::from(f64::from(cosine) >= SURE);
+            count.sure += usize::from(f64::from(agreement.abs()) >= SURE);
         }
         counts.iter().any(|count| {
             let least = SEAM * (count.points as f64).powf(1.0 - 1.0 / d as f64);
@@ -169,18 +215,19 @@ fn outside(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Vec<f64>> {
 
 /// The least singular value of P_i'P_j, and the sign of its determinant.
 #[inline(always)]
-fn compare(product: &[f64], d: usize, scratch: &mut Scratch) -> (f64, f64) {
+fn compare(connection: &Connection, (i, j): (usize, usize), d: usize, scratch: &mut Scratch) -> (f64, f64) {
+    let product = first(&mut scratch.product, d * d);
+    connection.compare(i, j, product);
     if let [a, c, b, e] = *product {
         let determinant = a * e - b * c;
         let (plus, minus) = (norm(a + e, c - b), norm(a - e, b + c)); // sum and difference of the singular values
         return ((plus - minus).abs() / 2.0, determinant);
     }
-    let (copy, values) = (first(&mut scratch.product, d * d), first(&mut scratch.spare, d));
+    let (copy, values) = (first(&mut scratch.carried, d * d), first(&mut scratch.spare, d));
     copy.copy_from_slice(product);
     singular_values(copy, d, d, values);
     let least = values.iter().fold(f64::INFINITY, |least, &value| least.min(value));
-    copy.copy_from_slice(product);
-    (least, determinant_sign(copy, d))
+    (least, determinant_sign(product, d))
 }
 
 fn undirected(n: usize, edges: &[(u32, u32)]) -> Neighborhoods<'static> {
@@ -189,12 +236,27 @@ fn undirected(n: usize, edges: &[(u32, u32)]) -> Neighborhoods<'static> {
     Neighborhoods::ragged(lists.indptr, lists.indices)
 }
 
+/// polar(P_j'P_i) for every neighbor j of every i.
+fn turns(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    let (d, size) = (connection.n_components(), connection.n_components() * connection.n_components());
+    let mut turns = vec![0.0; forest.indices().len() * size];
+    let state = <(Vec<f64>, Scratch)>::default;
+    fill_points(forest, &mut turns, size, monitor, state, |(products, scratch), i, edges, turns| {
+        let products = first(products, turns.len());
+        for (product, &j) in products.chunks_exact_mut(size).zip(&forest.indices()[edges]) {
+            connection.compare(j as usize, i, product);
+        }
+        scratch.factors(products.chunks_exact(size), d);
+        turns.copy_from_slice(&scratch.polar);
+    })?;
+    Ok(turns)
+}
+
 /// O_i = 1 at the first point of every component, and O_j = polar(P_j'P_i) O_i along the tree.
 fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let (n, d) = (forest.len(), connection.n_components());
-    let mut rotations = vec![0.0; n * d * d];
-    let mut reached = vec![false; n];
-    let (mut stack, mut scratch) = (Vec::new(), Scratch::default());
+    let (turns, mut rotations) = (turns(connection, forest, monitor)?, vec![0.0; n * d * d]);
+    let (mut reached, mut stack, mut own) = (vec![false; n], Vec::new(), vec![0.0; d * d]);
     for root in 0..n {
         if reached[root] {
             continue;
@@ -204,43 +266,15 @@ fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor)
         (0..d).for_each(|a| rotations[root * d * d + a * (d + 1)] = 1.0);
         stack.push(root);
         while let Some(i) = stack.pop() {
-            for &j in forest.of(i).iter().filter(|&&j| !reached[j as usize]) {
-                let at = connection.graph().of(j as usize).binary_search(&(i as u32)).unwrap_or(0);
-                let product = connection.product(connection.edges(j as usize).start + at);
-                scratch.factors(std::iter::once(product), d);
-                let own = first(&mut scratch.carried, d * d);
-                multiply(&scratch.polar, &rotations[i * d * d..][..d * d], d, own);
-                rotations[j as usize * d * d..][..d * d].copy_from_slice(own);
-            }
-            for &j in forest.of(i) {
-                if !reached[j as usize] {
-                    reached[j as usize] = true;
+            own.copy_from_slice(&rotations[i * d * d..][..d * d]);
+            let along = turns[forest.start(i) * d * d..].chunks_exact(d * d);
+            for (&j, turn) in forest.of(i).iter().zip(along) {
+                if !std::mem::replace(&mut reached[j as usize], true) {
+                    multiply(turn, &own, d, &mut rotations[j as usize * d * d..][..d * d]);
                     stack.push(j as usize);
                 }
             }
         }
     }
     Ok(rotations)
-}
-
-/// The edges whose ends are not aligned, each once: a loop through such an edge comes back rotated.
-pub fn open_edges(
-    connection: &Connection,
-    rotations: &[f64],
-    monitor: &dyn Monitor,
-) -> Result<Vec<(u32, u32)>> {
-    connection.check_rotations(rotations)?;
-    let blocks = map_blocks(connection.graph().len(), STAGE, monitor, |block| {
-        let (mut open, mut aligned, mut scratch) = (vec![], vec![], Scratch::default());
-        for i in block {
-            let above = || connection.edges(i).filter(|&edge| connection.end(edge) > i);
-            aligned.clear();
-            aligned.extend(above());
-            connection.keep_aligned(i, &mut aligned, rotations, &mut scratch);
-            let others = above().filter(|edge| !aligned.contains(edge));
-            open.extend(others.map(|edge| (i as u32, connection.end(edge) as u32)));
-        }
-        open
-    })?;
-    Ok(blocks.concat())
 }

@@ -60,6 +60,7 @@ pub fn seams(
     check_lengths(x, "X", graph)?;
     check_entries(graph, torn)?;
     connection.check_rotations(rotations)?;
+    connection.prepare(monitor)?;
     let d = connection.n_components();
     check_flat(y, connection)?;
     let pairs = Pairs::new(x, graph, torn, monitor)?;

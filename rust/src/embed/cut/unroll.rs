@@ -63,6 +63,7 @@ pub struct Unrolled {
 impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
     /// Cost: O(n k q d).
     pub fn new(connection: &'a Connection, atlas: &'a Atlas<'b, 'p>, monitor: &dyn Monitor) -> Result<Self> {
+        connection.prepare(monitor)?;
         let spacing = spacing(atlas.points(), atlas.neighborhoods(), monitor)?;
         let (graph, width) = (connection.graph(), connection.n_components() + 1);
         let mut steps = vec![0.0; graph.indices().len() * width];
