@@ -41,6 +41,8 @@ _SENTENCES = {
     "and the rest looks like noise: the stretch is the same everywhere.",
     "faithful:cut": "Apart from the cut, the embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the "
     "least possible.",
+    "faithful:cleaned": "Apart from short circuits of the data, the embedding is faithful: R_N is {r_n:.3g}, "
+    "{lower_bound:.3g} is the least possible.",
     "bent": "Single neighborhoods keep their shape, with an R_N of {r_n:.3g}, but distances within a hundred "
     "points are off by {ball:%}.",
     "near": "The embedding is nearly faithful: R_N is {r_n:.3g}, {times:x} times the least possible, so lengths "
@@ -119,7 +121,9 @@ class Statement(NamedTuple):
     sentence: str
 
 
-def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = None) -> dict[str, float]:
+def gather(
+    m: Faithfulness, nieqa_local: float, disagreement: float | None = None, is_cleaned: bool = False
+) -> dict[str, float]:
     """Return the numbers that :func:`read` needs.
 
     Parameters
@@ -130,6 +134,8 @@ def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = Non
         M_L for the same neighborhoods, with the default normalization.
     disagreement : float, optional
         That of the same embedding with shortest paths.
+    is_cleaned : bool, default False
+        Whether pairs of neighbors were left out because they are short circuits, not because of a cut.
 
     Those are the means "r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "overlap" and "nieqa_local", and
     of single neighborhoods, unless each is a single point:
@@ -139,7 +145,7 @@ def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = Non
     - "size_spread", "ratio_spread": the ninetieth over the tenth percentile of them;
     - "ball": relative error of distances within a hundred points, if the disagreement is known;
     - "off", "times": the avoidable error of lengths, and R_N as a multiple of its bound;
-    - "cut_share": share of neighborhoods from which a cut took points;
+    - "cut_share", "cleaned_share": share of neighborhoods from which a cut, or cleaning, took points;
     - "typical": median excess of R_C;
     - "share_bad", "stretch_of_bad": share of neighborhoods with a large excess, and their largest stretch
       over that of all.
@@ -164,7 +170,7 @@ def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = Non
     return numbers | {
         "off": off,
         "times": times,
-        "cut_share": m.cut_share,
+        "cleaned_share" if is_cleaned else "cut_share": m.cut_share,
         "size": float(np.median(sizes)),
         "ratio": float(np.median(ratios)),
         "ratio_spread": _spread(np.quantile(ratios, (0.1, 0.9))),
@@ -232,6 +238,8 @@ def _kind(numbers: Mapping[str, float]) -> str:
             return "near"
         if numbers.get("cut_share"):
             return "faithful:cut"
+        if numbers.get("cleaned_share"):
+            return "faithful:cleaned"
         return "faithful" if small(excess("r_c")) else "faithful:noisy"
     if alike:
         return "stretched:alike"
