@@ -254,14 +254,15 @@ class Comparison(Table[Quality]):
 
     @property
     def order(self) -> str:
-        """Name of the number by which the embeddings are ordered."""
-        measure = MEASURES[self.by]
-        if self.by == BY and any(m.name == SECOND for m in self.measures):
-            second = MEASURES[SECOND]
-            return f"{measure.symbol}, then {second.symbol}" + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(
-                second
-            )
-        return measure.symbol + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(measure)
+        """Names of the numbers by which the embeddings are ordered."""
+        names = (m.symbol + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(m) for m in self.deciding)
+        return ", then ".join(names)
+
+    @property
+    def deciding(self) -> list[Measure]:
+        """The measures by which the embeddings are ordered: the second if the first is nearly the same."""
+        names = [self.by, *[SECOND] * (self.by == BY)]
+        return [m for name in names for m in self.measures if m.name == name]
 
 
 def _cell(value: Value, best: bool, unsure: bool) -> str:

@@ -27,4 +27,4 @@ def cut_sentence(
     if m is None or m.whole is None:
         return f"{text}."
     them = "it" if single else "them"
-    return f"{text} ({100 * m.cut_share:.3g} % of neighborhoods); with {them} R_N is {m.whole.r_n:.3g}."
+    return f"{text} ({100 * m.cut_share:.3g}% of neighborhoods); with {them} R_N is {m.whole.r_n:.3g}."

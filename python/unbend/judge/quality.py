@@ -172,10 +172,14 @@ class Quality(Measurements, Table[Value]):
         ordered = [value for family in FAMILIES for value in self.values() if value.measure.family == family]
         rows = Rows(heads, [_in_html(value) for value in ordered], "<>>><<")
         return as_html(
-            " ".join(self._header()),
-            Rows(("", ""), [(question, Bold(text)) for question, text in self.statements.items()], "<<"),
+            *self._header_in_html(),
+            Rows(("", ""), [(Bold(question), text) for question, text in self.statements.items()], "<<"),
             rows,
         )
+
+    def _header_in_html(self) -> tuple[str, str]:
+        first, *others = self._header()
+        return first, " ".join(others)
 
     def _header(self) -> Iterator[str]:
         q, d = self.shape

@@ -36,6 +36,8 @@ _SENTENCES = {
     "between a tenth of the points and another: lengths cannot be compared.",
     "scaled": "Only the unit is wrong: multiply the embedding by {scale:.3g}, and R_N falls from {r_n:.3g} "
     "to {r_n_scaled:.3g}.",
+    "scaled:near": "The unit is wrong, and not only the unit: multiply the embedding by {scale:.3g}, and R_N falls "
+    "from {r_n:.3g} to {r_n_scaled:.3g}, {times_scaled:x} times the least possible.",
     "faithful": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible.",
     "faithful:noisy": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible, "
     "and the rest looks like noise: the stretch is the same everywhere.",
@@ -144,7 +146,8 @@ def gather(
       the smallest stretch, which is 1 if shapes are kept;
     - "size_spread", "ratio_spread": the ninetieth over the tenth percentile of them;
     - "ball": relative error of distances within a hundred points, if the disagreement is known;
-    - "off", "times": the avoidable error of lengths, and R_N as a multiple of its bound;
+    - "off", "times", "times_scaled": the avoidable error of lengths, and R_N and R_N rescaled as multiples of the
+      bound;
     - "cut_share", "cleaned_share": share of neighborhoods from which a cut, or cleaning, took points;
     - "typical": median excess of R_C;
     - "share_bad", "stretch_of_bad": share of neighborhoods with a large excess, and their largest stretch
@@ -166,10 +169,13 @@ def gather(
         numbers["ball"] = disagreement**0.5
     off = max(0.0, numbers["r_n"] - numbers["lower_bound"]) ** 0.5
     bound_of_all = numbers["lower_bound"]
-    times = numbers["r_n"] / bound_of_all if bound_of_all > ROUNDING else math.inf
+    times, times_scaled = (
+        numbers[name] / bound_of_all if bound_of_all > ROUNDING else math.inf for name in ("r_n", "r_n_scaled")
+    )
     return numbers | {
         "off": off,
         "times": times,
+        "times_scaled": times_scaled,
         "cleaned_share" if is_cleaned else "cut_share": m.cut_share,
         "size": float(np.median(sizes)),
         "ratio": float(np.median(ratios)),
@@ -231,7 +237,7 @@ def _kind(numbers: Mapping[str, float]) -> str:
         if numbers["size_spread"] > max(VARYING, numbers["ratio_spread"]):
             return "conformal"
         if not 1 / OFF < numbers["size"] < OFF:
-            return "scaled"
+            return "scaled" if numbers["r_n_scaled"] <= FAITHFUL * bound + EXACT else "scaled:near"
         if numbers.get("ball", 0.0) > BENT**0.5:
             return "bent"
         if numbers["r_n"] > FAITHFUL * bound + EXACT and small(excess("r_c")):
@@ -255,4 +261,4 @@ class _Shown(float):
         if kind == "x" and not self < 1000:
             return "more than 1000"
         value = 100 * self if kind == "%" else self
-        return f"{float(value):{'.2g' if value < 10 else '.0f'}}" + " %" * (kind == "%")
+        return f"{float(value):{'.2g' if value < 10 else '.0f'}}" + "%" * (kind == "%")

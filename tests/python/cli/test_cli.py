@@ -127,8 +127,8 @@ def test_without_self(run):
     [
         ("true", "The embedding is faithful: R_N is"),
         ("large", "Only the unit is wrong: multiply the embedding by 0.33"),
-        ("line", "Distant points lie on each other: 38 %"),
-        ("flat", "Distant points lie on each other: 48 %"),
+        ("line", "Distant points lie on each other: 38%"),
+        ("flat", "Distant points lie on each other: 48%"),
     ],
 )
 def test_verdict(run, y, verdict):
@@ -136,8 +136,8 @@ def test_verdict(run, y, verdict):
 
 
 def said(out):
-    """Return the verdict in one line."""
-    return " ".join(out.partition("\n  verdict ")[2].split())
+    """Return the statement of shape, and what to do next, in one line."""
+    return " ".join(out.partition("\n  shape ")[2].split())
 
 
 def test_verdict_on_a_fold(run, folder):
@@ -161,7 +161,8 @@ def test_verdicts_on_the_rest(run, folder):
     torn[7] += 50
     np.save(folder / "torn.npy", torn)
     out = " ".join(run("measure", "x.npy", "torn.npy")[1].split())
-    assert "; most of R_N verdict The embedding is torn" in out
+    assert "; most of R_N dimensions 2 dimensions can show" in out
+    assert "shape The embedding is torn" in out
     assert "most of R_N" not in run("measure", "x.npy", "y.npy")[1]
     sampled = said(run("measure", "bowl.npz", "bowl.npz:y", "--centers", 300, "--without-self")[1])
     assert "the scale varies from place to place" in sampled

@@ -219,8 +219,9 @@ def _no_tangents(angle: float, d: int) -> Reason:
 def _sentence(trial: Trial, m: Faithfulness, share: float, reasons: list[Reason]) -> str:
     if reasons:
         return "Do not trust this embedding as a whole: " + "; ".join(reason.text for reason in reasons) + "."
-    where = "" if share == 1.0 else f" on the {share:.2%} of the edges that are not torn"
     count = len(trial.outliers)
+    where = "" if share == 1.0 else f" on the {share:.2%} of the edges that are not torn"
+    where += " and join no outlier" * (share < 1.0 and count > 0)
     outliers = (
         f" {count:,} outlier{'s were' if count > 1 else ' was'} placed by their neighbors." if count else ""
     )
