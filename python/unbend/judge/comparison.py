@@ -238,7 +238,7 @@ class Comparison(Table[Quality]):
     def _verdicts(self) -> Iterator[str]:
         """Yield the embeddings in their order, each with what can be stated about it."""
         ranks, roles = self.ranks(), self.roles
-        yield f"* none is surely better; > the order, by {self.order}:"
+        yield from wrapped(f"* none is surely better; > the order, by {self.order}:")
         for name, quality in self.items():
             yield from wrapped(name, f"{ranks[name]:>3}. ", " " * 5)
             statements = dict(quality.statements)

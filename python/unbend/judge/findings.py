@@ -164,6 +164,13 @@ def _of_thick(taken: Measurements) -> str:
     return f"For faithful shapes use {more}; to see groups in {d}, a tool for clusters such as UMAP or t-SNE."
 
 
+def _of_distorted(taken: Measurements) -> str:
+    neighbors = _neighbors(taken)
+    if neighbors is None or neighbors.good:
+        return "Use unbend.refine, which keeps neighbors and corrects lengths."
+    return "Compare with ProcrustesAlignment: unbend.refine corrects lengths, but it does not unfold."
+
+
 _ADVICE: Mapping[str, Callable[[Measurements], str]] = {
     "thick": _of_thick,
     "unrelated": lambda taken: "Embed the data with another method, such as ProcrustesAlignment.",
@@ -180,6 +187,6 @@ _ADVICE: Mapping[str, Callable[[Measurements], str]] = {
     "bent": lambda taken: (
         "Compare with ProcrustesAlignment, which checks distances beyond single neighborhoods."
     ),
-    "distorted": lambda taken: "Use unbend.refine, which keeps neighbors and corrects lengths.",
+    "distorted": _of_distorted,
 }
 """What to do next, for each kind of embedding."""
