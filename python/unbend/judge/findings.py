@@ -24,6 +24,9 @@ TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.98, 0.85
 MAX_DISAGREEMENT, MAX_STRESS = 0.005, 0.1
 """Disagreement within a hundred points, and geodesic stress, up to which distances can be read."""
 
+UNREADABLE_LENGTHS = 0.05
+"""Disagreement within a hundred points above which lengths cannot be read: they are off by more than a fifth."""
+
 UNREADABLE_DISTANCES = 0.95
 """Trustworthiness below which distances between regions mean nothing."""
 
@@ -127,6 +130,9 @@ def _distances(taken: Measurements) -> Finding | None:
     elif numbers["trustworthiness"] < UNREADABLE_DISTANCES:
         good, claim = False, "Distances between regions mean nothing"
         limits = {"trustworthiness": UNREADABLE_DISTANCES}
+    elif numbers["disagreement"] > UNREADABLE_LENGTHS:
+        good, claim = None, "Lengths cannot be read, and distances between regions may mislead"
+        limits = {"disagreement": UNREADABLE_LENGTHS}
     else:
         good, claim = None, "Distances between regions may mislead"
     n_sources = taken.sampled.n_sources

@@ -36,8 +36,8 @@ _SENTENCES = {
     "between a tenth of the points and another: lengths cannot be compared.",
     "scaled": "Only the unit is wrong: multiply the embedding by {scale:.3g}, and R_N falls from {r_n:.3g} "
     "to {r_n_scaled:.3g}.",
-    "scaled:near": "The unit is wrong, and not only the unit: multiply the embedding by {scale:.3g}, and R_N falls "
-    "from {r_n:.3g} to {r_n_scaled:.3g}, {times_scaled:x} times the least possible.",
+    "scaled:near": "The unit is wrong, and not only the unit: multiply the embedding by {scale:.3g}, and R_N "
+    "falls from {r_n:.3g} to {r_n_scaled:.3g}, {times_scaled:x} times the least possible.",
     "faithful": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible.",
     "faithful:noisy": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible, "
     "and the rest looks like noise: the stretch is the same everywhere.",
@@ -170,7 +170,8 @@ def gather(
     off = max(0.0, numbers["r_n"] - numbers["lower_bound"]) ** 0.5
     bound_of_all = numbers["lower_bound"]
     times, times_scaled = (
-        numbers[name] / bound_of_all if bound_of_all > ROUNDING else math.inf for name in ("r_n", "r_n_scaled")
+        numbers[name] / bound_of_all if bound_of_all > ROUNDING else math.inf
+        for name in ("r_n", "r_n_scaled")
     )
     return numbers | {
         "off": off,

@@ -173,7 +173,7 @@ def test_left_out_neighborhoods_are_counted(run, folder):
     x[:20] = x[0]
     np.save(folder / "copies.npy", x)
     out = run("measure", "copies.npy", "y.npy")[1]
-    assert "left out   20 neighborhoods" in out
+    assert "left out    20 neighborhoods" in out
     record = json.loads(run("measure", "copies.npy", "y.npy", "--json")[1])
     assert record["n_degenerate"] == 20
     assert not set(record["worst"]["points"]) & set(range(20))
@@ -183,7 +183,7 @@ def test_points_without_neighbors_are_counted(run, folder):
     x = np.load(folder / "x.npy")
     x[:3] += [[1e3], [2e3], [3e3]]
     np.save(folder / "far.npy", x)
-    assert "alone      3 points" in run("measure", "far.npy", "y.npy", "--radius", 8)[1]
+    assert "alone       3 points" in run("measure", "far.npy", "y.npy", "--radius", 8)[1]
     assert json.loads(run("measure", "far.npy", "y.npy", "--radius", 8, "--json")[1])["n_alone"] == 3
     assert "alone" not in run("measure", "x.npy", "y.npy", "--radius", 8)[1]
 
@@ -192,7 +192,7 @@ def test_nothing_left(run, folder):
     np.save(folder / "spot.npy", np.zeros((COUNT, 3)))
     code, out, _ = run("measure", "spot.npy", "y.npy")
     assert code == 0
-    assert "left out   1,500 neighborhoods" in out
+    assert "left out    1,500 neighborhoods" in out
     assert "worst" not in out
     assert "Nothing can be compared" in said(out)
     assert json.loads(run("measure", "spot.npy", "y.npy", "--json")[1])["worst"]["r_n"] is None

@@ -233,7 +233,8 @@ def test_points_that_always_fit_are_not_trusted(method, n, d):
     x = np.random.default_rng(n).normal(size=(n, 5))
     with pytest.warns(ub.UntrustedWarning, match=rf"{n} points always fit into {d} dimension"):
         model = method(n_components=d).fit(x)
-    assert [(one.name, one.value, one.limit) for one in model.verdict_.reasons][0] == ("points", n, d + 2)
+    first = model.verdict_.reasons[0]
+    assert (first.name, first.value, first.limit) == ("points", n, d + 2)
     q = ub.quality(x, model)
     assert [finding.good for finding in q.findings] == [None]
     assert "Nothing can be judged" in str(q)

@@ -93,7 +93,7 @@ def test_the_verdict_of_the_fit_comes_first(tube):
     x, cut, whole = tube
     for model in (cut, whole):
         q = ub.quality(x, model)
-        assert list(q.statements.items())[0] == ("verdict", model.verdict_.sentence)
+        assert next(iter(q.statements.items())) == ("verdict", model.verdict_.sentence)
         assert q.statements["shape"] == q.reading
     assert "verdict" not in ub.quality(x, whole.embedding_).statements
 
