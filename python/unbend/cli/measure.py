@@ -139,7 +139,8 @@ one, or the one you name: file.npz:NAME, cells.h5ad:X_umap. Of a table you can
 name the columns to read, data.csv:height,width, or those to leave out,
 data.csv:-name,-kind, or give their numbers, data.csv:3-10. Y can also be a
 model that unbend embed --save wrote. If Y was cut, the pairs of neighbors that
-the cut parts do not count as neighbors; a model knows its cut.
+the cut parts do not count as neighbors; a model knows its cut, or its short
+circuits.
 """,
     f"""\
 X  data, one point per row
@@ -159,8 +160,8 @@ examples:
 
 --json prints one object: the means and counts of unbend.faithfulness under
 their names there, with the 95 % intervals of the means, the worst 1 % of the
-points, and n_alone, the number of points without neighbors. "whole" holds the
-same numbers with the pairs that a cut parts. Numbers that are not finite are
+points, n_alone, the number of points without neighbors, and the statements as
+"findings". "whole" holds the same numbers with the pairs that are left out. Numbers that are not finite are
 null. With --all it is the result of unbend.quality.
 """,
 )

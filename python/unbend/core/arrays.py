@@ -256,6 +256,12 @@ def check_finite(points: Matrix, name: str = "X") -> None:
         raise ValueError(f"{name} holds {said} {place}: {reason}")
 
 
+def are_equal(points: Matrix) -> bool:
+    """Return whether all points are equal."""
+    same = bool((points[-1] == points[0]).all())  # This decides for nearly all data.
+    return same and bool((points == points[0]).all())
+
+
 def refuse_changed(array: Any, error: Exception | None = None) -> None:
     """Raise a ValueError, caused by the error of a fit, if data that were finite before the fit no longer are."""
     _refuse_shortened(array, "X")

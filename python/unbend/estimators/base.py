@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..core.arrays import Matrix, as_count, as_points, read_in_blocks, refuse_changed, refuse_shape
+from ..core.arrays import Matrix, are_equal, as_count, as_points, read_in_blocks, refuse_changed, refuse_shape
 from ..core.caller import warn
 from ..core.parameters import checked, documented
 from ..core.progress import Progress
@@ -253,7 +253,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 def warn_if_equal(x: Matrix) -> None:
     """Warn if all points are equal."""
-    if bool((x[-1] == x[0]).all()) and bool((x == x[0]).all()):  # the first test nearly always decides
+    if are_equal(x):
         warn(
             f"all {len(x):,} points of X are equal, so their embedding says nothing: look for constant columns "
             "and for values that were filled in",

@@ -57,7 +57,7 @@ def sampled(
     `nearest` are the `k` nearest of each point in the data if they are known, and `sheet` is the graph without the
     pairs that do not count.
     """
-    n, values = len(points), {}
+    n, values = len(points), dict[str, float]()
     n_sources = max(FEWEST_SOURCES, PATH_WORK // n)
     n_centers = MAX_CENTERS if n > MAX_CENTERS else None
     sampling = Sampling(n_centers, n_sources=n_sources, random_state=0, n_jobs=n_jobs)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import as_points
+from ..core.arrays import are_equal, as_points
 from ..core.random import seed_from
 from ..graph.cut import pairs_of, without
 from ..graph.neighbors import Neighborhoods, resolve
@@ -70,6 +70,7 @@ class Measurements:
     share_apart: float = 0.0
     is_cleaned: bool = False
     n_outliers: int = 0
+    are_equal: bool = False
     sampled: Sampled = field(default_factory=Sampled, repr=False)
 
 
@@ -230,7 +231,7 @@ class MeasureContext:
         part = Measurements(n, self.k, shape, self.left_out, centers, on(sheet, m), m, ranks)
         known = {name: getattr(subject, name) for name in ("fit_sentence", "is_cleaned", "n_outliers")}
         part = replace(part, **known, share_apart=self.share_apart)
-        part = replace(part, n_dimensions_needed=self.n_dimensions_needed)
+        part = replace(part, n_dimensions_needed=self.n_dimensions_needed, are_equal=are_equal(self.x))
         if n_cut_pairs == 0:
             return part
         of_whole = None if m is None else m.whole

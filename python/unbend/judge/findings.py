@@ -64,6 +64,9 @@ class Finding:
 def findings(taken: Measurements, said: Statement) -> list[Finding]:
     """Return what can be stated with the measures that were taken; `said` is the reading of all together."""
     n, d = taken.n_points, taken.shape[1]
+    if taken.are_equal:
+        text = f"Nothing can be judged: all {n:,} points of the data are equal."
+        return [Finding("shape", text, None, {}, {})]
     if n <= d + 1:
         text = (
             f"Nothing can be judged: {n} point{'s' * (n != 1)} always fit{'s' * (n == 1)} into {_counted(d)}."
@@ -89,7 +92,7 @@ def _dimensions(taken: Measurements) -> Finding | None:
     share, needed = 1 - numbers["lower_bound"], taken.n_dimensions_needed
     text = f"{_counted(d)} can show {share:.0%} of a neighborhood of these data"
     if share < SHOWN_SHARE and needed is not None and needed > d:
-        text += f"; {needed} would show {SHOWN_SHARE:.0%}"
+        text += f"; {needed} would show at least {SHOWN_SHARE:.0%}"
     good = True if share >= SHOWN_SHARE else False if share < 1 - THICK else None
     limits = {"lower_bound": THICK}
     return Finding("dimensions", f"{text}.", good, numbers, limits)

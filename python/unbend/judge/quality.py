@@ -99,6 +99,8 @@ class Quality(Measurements, Table[Value]):
         Whether pairs are left out because the fit took them for short circuits, not because of a cut.
     n_outliers : int
         Number of points that the fit left out and placed by their neighbors. Their pairs are left out.
+    are_equal : bool
+        Whether all points of the data are equal, so that nothing can be stated.
     sampled : Sampled
         Measures that the statements rest on, of a random sample if there are more than 1,000 points.
 

@@ -22,6 +22,7 @@ from ..metrics.overlap import OVERLAPPING
 # The sentence of each kind: shares are percentages, factors are times. A name after a colon is a variant.
 _SENTENCES = {
     "nothing": "Nothing can be compared: each neighborhood of the data is a single spot.",
+    "unrelated:apart": "The embedding has little to do with the data: {r_c:%} of a neighborhood is not explained.",
     "unrelated": "The embedding has little to do with the data: {r_c:%} of a neighborhood is not explained, "
     "and {overlap:%} of what lies near in it is far in the data.",
     "collapsed": "A dimension is lost: neighborhoods come out {ratio:x} times as long as wide, and "
@@ -222,7 +223,7 @@ def _kind(numbers: Mapping[str, float]) -> str:
         return excess <= SMALL + NOISY * bound
 
     if excess("r_c") > UNRELATED:
-        return "unrelated"
+        return "unrelated" if numbers["overlap"] > OVERLAPPING else "unrelated:apart"
     gone = ratio > FLAT or (ratio > NARROW and numbers["ratio_spread"] > SPREAD)
     if gone and excess("nieqa_local") > LOST:
         return "collapsed"

@@ -54,7 +54,7 @@ def test_maps_of_clusters(clusters):
     x, apart, pressed = clusters
     kept, lost = (answers(ub.quality(x, y)) for y in (apart, pressed))
     assert kept["dimensions"].good is False
-    assert "would show 90%" in kept["dimensions"].text
+    assert "would show at least 90%" in kept["dimensions"].text
     assert lost["neighbors"].good is False
     assert kept["neighbors"].numbers["trustworthiness"] > lost["neighbors"].numbers["trustworthiness"]
     assert "dimensions" in lost["next"].text
@@ -95,6 +95,16 @@ def test_advice_on_refinement_depends_on_the_neighbors(roll):
     assert q.kind == "distorted"
     assert answers(q)["neighbors"].good is not True
     assert "does not unfold" in answers(q)["next"].text
+
+
+def test_nothing_is_stated_about_equal_points():
+    x = np.ones((60, 3))
+    q = ub.quality(x, np.zeros((60, 2)))
+    assert q.statements == {"shape": "Nothing can be judged: all 60 points of the data are equal."}
+    with pytest.warns(ub.EqualPointsWarning), pytest.warns(ub.UntrustedWarning):
+        verdict = ub.ProcrustesAlignment().fit(x).verdict_
+    assert not verdict.trusted
+    assert "all 60 points are equal" in verdict.sentence
 
 
 def test_only_what_was_measured_is_answered(roll):

@@ -170,7 +170,7 @@ def _lines(
 def _method_in_words(model: Any) -> str:
     if not hasattr(model, "n_neighbors_"):
         return in_words(model)
-    words = f"{in_words(model)}, {model.n_neighbors_} neighbors each"
+    words = f"{in_words(model)}, {model.n_neighbors_} neighbor{'s' * (model.n_neighbors_ != 1)} each"
     if not hasattr(model, "refinement_"):
         return words
     if model.tangent_neighbors_ != model.n_neighbors_:
@@ -247,8 +247,9 @@ examples:
 or .zarr files to an .npy. Finished cells are kept in OUTPUT.parts; run the same
 command again to continue after a crash.
 
---json prints one object: the result of unbend.faithfulness, as in measure, the
-seconds of each stage ("seconds"), and how the refinement ended.
+--json prints one object: the result of unbend.faithfulness and the statements
+("findings"), as in measure, the seconds of each stage ("seconds"), and how the
+refinement ended.
 """,
     {
         "method": {"choices": METHODS, "default": "psa"},

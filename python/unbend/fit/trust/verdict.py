@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import are_equal
 from ...core.jsonable import finite
 from ...core.notebook import Bold, Rows, as_html
 from ...graph.cut import pairs_of
@@ -179,8 +180,10 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness, pairs: Indices) 
 
 
 def _always_flat(problem: Problem) -> list[Reason]:
-    """Return a reason if so few points lie flat whatever they are."""
+    """Return a reason if the points lie flat whatever the surface is: if all are equal, or so few."""
     n, d = len(problem), problem.n_components
+    if are_equal(problem.points):
+        return [Reason("points", 1, d + 2, f"all {n:,} points are equal, so that the embedding says nothing")]
     if n > d + 1:
         return []
     text = (
@@ -195,13 +198,13 @@ def _too_few(problem: Problem, m: Faithfulness) -> list[Reason]:
 
     Shortest paths are then straight lines, so they agree with a projection of a surface that is not flat.
     """
-    k = problem.neighborhoods.typical_size
+    k, d = problem.neighborhoods.typical_size, problem.n_components
     needed = LEAST_POINTS_PER_NEIGHBOR * (k + 1)
     if len(problem) >= needed or m.lower_bound <= FLAT_BOUND:
         return []
     text = (
         f"{len(problem)} points are too few for {k} neighbors each: a neighborhood is a large part of the data, "
-        f"and {m.lower_bound:.0%} of it does not fit into {problem.n_components} dimensions"
+        f"and {m.lower_bound:.0%} of it does not fit into {d} dimension{'s' * (d != 1)}"
     )
     return [Reason("points", len(problem), needed, text)]
 
