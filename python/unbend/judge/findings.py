@@ -170,6 +170,8 @@ def _of_thick(taken: Measurements) -> str:
     neighbors = _neighbors(taken)
     if neighbors is not None and neighbors.good:
         return f"Read groups in this map, not their shapes or distances. Faithful shapes need {more}."
+    if neighbors is not None and neighbors.good is None:
+        return f"Read groups in this map with care, and no shapes or distances. Faithful shapes need {more}."
     return f"For faithful shapes use {more}; to see groups in {d}, a tool for clusters such as UMAP or t-SNE."
 
 
