@@ -504,4 +504,6 @@ def _numbers(c: Candidate) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}" if value == 0 or math.log10(abs(value)) > -4 else f"{value:.1e}"
+    """Return a number in at most seven characters, so that columns do not touch."""
+    is_plain = value == 0 or math.isinf(value) or 1e-3 <= abs(value) < 1e3
+    return f"{value:.3g}" if is_plain else f"{value:.1e}"
