@@ -51,8 +51,9 @@ method where one has fallen back on geodesic distances, because it would embed t
 # Measures in the columns of the table, and the heads of the columns.
 COLUMNS = {
     **{"r_n": "R_N", "lower_bound": "bound", "r_c": "R_C", "m_l": "M_L"},
-    **{"disagreement": "disagree", "overlap": "overlap", "torn": "torn", "score": "score"},
+    **{"disagreement": "disagr.", "overlap": "overlap", "torn": "torn", "score": "score"},
 }
+PRINTED = [name for name in COLUMNS if name != "m_l"]  # Those that fit into a terminal.
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +237,7 @@ class Selection:
         yield from wrapped(f"least R_N in 1, 2, ... dimensions, k = {self.n_neighbors}: {bounds}")
 
     def _rows(self) -> Iterator[str]:
-        heads = "".join(f"{head:>9}" for head in COLUMNS.values())
+        heads = "".join(f"{COLUMNS[name]:>8}" for name in PRINTED)
         yield f"  {'method':<7}{'k':>3}{'d':>3}{heads}{'s':>7}".rstrip()
         for c in self.candidates:
             grid = self.grids[c.n_neighbors]
@@ -246,8 +247,8 @@ class Selection:
 
     def _notes(self) -> Iterator[str]:
         yield from wrapped(
-            "> chosen. R_N, bound, R_C and M_L are on neighborhoods of k, the score is on three cleaned graphs, "
-            "and disagree, overlap and torn are on the one of them that agrees most."
+            "> chosen. R_N, bound and R_C are on neighborhoods of k, the score is on three cleaned graphs, and "
+            "disagreement, overlap and torn places are on the one of them that agrees most."
         )
         for k in self.fragmented:
             pieces, outside = self.grids[k].n_pieces, f"{self.grids[k].outside:.2g} of all points"
@@ -497,8 +498,10 @@ def _numbers(c: Candidate) -> str:
     """Return the numbers of a candidate in their columns."""
     if c.error is not None:
         return f"   {c.error[:60]}"
-    return "".join(f"{_short(c[name].value):>9}" for name in COLUMNS) + f"{c.seconds:>7.2f}"
+    return "".join(f"{_short(c[name].value):>8}" for name in PRINTED) + f"{c.seconds:>7.1f}"
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}" if value == 0 or math.log10(abs(value)) > -4 else f"{value:.1e}"
+    """Return a number in at most seven characters, so that columns do not touch."""
+    is_plain = value == 0 or math.isinf(value) or 1e-3 <= abs(value) < 1e3
+    return f"{value:.3g}" if is_plain else f"{value:.1e}"

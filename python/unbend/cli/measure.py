@@ -10,9 +10,8 @@ import unbend as ub
 
 from ..core.progress import Progress
 from ..files import read_pairs, read_points
-from ..judge.cut import cut_sentence
+from ..judge.quality import Quality
 from ..metrics.sampling import pair
-from ..metrics.subject import Subject
 from . import words
 from .options import SAMPLING, Command, UsageError
 from .words import entry
@@ -45,23 +44,25 @@ def run(options: argparse.Namespace) -> None:
             )
         words.show(options, found.to_dict(), [found])
         return
-    subject, k = Subject.of(x, source, cut, options.Y), options.neighbors
+    k = options.neighbors
     if k is None and options.radius is None:
-        k = subject.n_neighbors
+        k = getattr(source, "n_neighbors_", None)
     with progress.stage("neighbors"):
         graph = ub.neighborhoods(x, k, **sizes, n_jobs=options.jobs)
     if graph.sizes.max() == 0:
         raise ValueError(f"no point has a neighbor within radius = {options.radius}")
     with progress.stage("measures"):
-        m = ub.faithfulness(
-            x,
-            subject.y,
-            neighborhoods=graph,
-            include_self=not options.without_self,
-            cut=subject.cut,
-            **words.sampling(options),
-        )
-    words.show(options, _record(m, options, graph, subject), _lines(m, options, graph, x, subject))
+        found, m = words.judged(x, source, graph, options, cut)
+        if options.without_self:
+            m = _without_self(x, source, graph, options, cut)
+    words.show(options, _record(m, options, graph, found), _lines(m, options, graph, x, found))
+
+
+def _without_self(
+    x: Any, source: Any, graph: ub.Neighborhoods, options: argparse.Namespace, cut: Any
+) -> ub.Faithfulness:
+    sizes = words.sampling(options)
+    return ub.faithfulness(x, source, neighborhoods=graph, include_self=False, cut=cut, **sizes)
 
 
 def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:
@@ -74,7 +75,7 @@ def _check_pair(x: Any, y: Any, options: argparse.Namespace) -> None:
 
 
 def _record(
-    m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods, subject: Subject
+    m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods, found: Quality
 ) -> dict[str, Any]:
     """Return the object that --json prints."""
     return {
@@ -83,7 +84,7 @@ def _record(
         "worst": words.worst(m),
         "x": options.X,
         "y": options.Y,
-        "fit_sentence": subject.fit_sentence,
+        **words.statements_in_record(found),
         "n_neighbors": graph.n_neighbors,
         "radius": options.radius,
         "n_alone": int((graph.sizes == 0).sum()),
@@ -94,17 +95,17 @@ def _record(
 
 
 def _lines(
-    m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods, x: Any, subject: Subject
+    m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods, x: Any, found: Quality
 ) -> Iterator[str]:
     """Yield the lines for people."""
-    y = subject.y
+    d = found.shape[1]
     yield f"data       {words.sized(options.X, x.shape)}"
-    yield f"embedding  {words.sized(options.Y, y.shape)}"
+    yield f"embedding  {words.sized(options.Y, (len(x), d))}"
     yield from entry("measured", _neighborhoods_in_words(m, options, graph))
-    if m.n_cut_pairs:
-        yield from entry("cut", cut_sentence(m.n_cut_pairs, m))
+    if found.cut_sentence:
+        yield from entry("left out" if found.is_cleaned else "cut", found.cut_sentence)
     yield ""
-    yield from words.number_lines(m, y.shape[1])
+    yield from words.number_lines(m, d)
     yield ""
     if m.n_degenerate:
         text = f"{m.n_degenerate:,} neighborhoods whose points coincide while their images do not"
@@ -112,8 +113,7 @@ def _lines(
     alone = int((graph.sizes == 0).sum())
     if alone:
         yield from entry("  alone", f"{alone:,} points without neighbors, which count as perfect")
-    own = not options.without_self
-    yield from words.verdict_lines(m, x, graph, subject, include_self=own, n_jobs=options.jobs)
+    yield from words.statement_lines(m, found)
 
 
 def _neighborhoods_in_words(m: ub.Faithfulness, options: argparse.Namespace, graph: ub.Neighborhoods) -> str:
@@ -140,7 +140,7 @@ For a table you can name the columns to read, data.csv:height,width, or the
 columns to leave out, data.csv:-name,-kind, or give their numbers,
 data.csv:3-10. Y can also be a model that unbend embed --save wrote. If Y was
 cut, the pairs of neighbors that the cut parts do not count as neighbors; a
-model knows its cut.
+model knows its cut, or its short circuits.
 """,
     f"""\
 X  data, one point per row
@@ -160,8 +160,8 @@ examples:
 
 --json prints one object: the means and counts of unbend.faithfulness under
 their names there, with the 95 % intervals of the means, the worst 1 % of the
-points, and n_alone, the number of points without neighbors. "whole" holds the
-same numbers with the pairs that a cut parts. Numbers that are not finite are
+points, n_alone, the number of points without neighbors, and the statements as
+"findings". "whole" holds the same numbers with the pairs that are left out. Numbers that are not finite are
 null. With --all it is the result of unbend.quality.
 """,
 )

@@ -18,11 +18,10 @@ import unbend as ub
 
 from ..core.jsonable import finite
 from ..files import read_ids, read_points, split_key
-from ..graph.cut import without
-from ..judge.verdict import gather, read
-from ..metrics import disagreement, nieqa_local
-from ..metrics.sampling import pair
-from ..metrics.subject import Subject
+from ..judge.answers import BASIS
+from ..judge.context import MeasureContext
+from ..judge.quality import Quality, qualities
+from ..metrics.sampling import HALF_WIDTH, Sampling, pair
 from .options import UsageError
 
 WIDTH = 79
@@ -109,7 +108,7 @@ def show(options: argparse.Namespace, record: dict[str, Any], lines: Iterable[ob
 
 def entry(head: str, text: str) -> list[str]:
     """Return a head and a text next to it; further lines of the text begin below its first."""
-    indent = 13 if head.startswith(" ") else 11
+    indent = 14 if head.startswith(" ") else 11
     return wrapped(f"{head:<{indent}}{text}", indent)
 
 
@@ -169,10 +168,24 @@ def candidate_lines(model: Any) -> Iterator[str]:
         yield from entry("tried", "; ".join(tried) + "; less is better")
 
 
-def verdict_lines(
-    m: ub.Faithfulness, x: Any, graph: ub.Neighborhoods, subject: Subject, **options: Any
-) -> Iterator[str]:
-    """Yield the lines with the worst 1 % of the points, and with the verdict.
+def judged(
+    x: Any, source: Any, graph: ub.Neighborhoods, options: argparse.Namespace, cut: Any = None
+) -> tuple[Quality, ub.Faithfulness]:
+    """Return what all statements about an embedding rest on, as in `compare`, and its Procrustes measures."""
+    drawn = {name: getattr(options, name, None) for name in ("centers", "half_width")}
+    half_width = HALF_WIDTH if drawn["half_width"] is None else drawn["half_width"]
+    sampling = Sampling(drawn["centers"], half_width, random_state=options.seed, n_jobs=options.jobs)
+    cuts = {} if cut is None else {"Y": cut}
+    context = MeasureContext.of(
+        x, {"Y": source}, BASIS, None, None, graph, None, sampling, cuts=cuts, brief=True
+    )
+    found = qualities(context)["Y"]
+    assert found.faithfulness is not None
+    return found, found.faithfulness
+
+
+def statement_lines(m: ub.Faithfulness, found: Quality) -> Iterator[str]:
+    """Yield the lines with the worst 1 % of the points, and with what the numbers mean together.
 
     The verdict of a fitted model that has one comes first, because it has seen more than single neighborhoods.
     The numbers are those of the sheet if the embedding was cut, as in `compare`.
@@ -184,15 +197,16 @@ def verdict_lines(
         text = f"point {points}, R_N {r_n:.3g}" if count == 1 else text
         most = count * r_n > 0.5 * m.r_n * (m.n_centers - m.n_degenerate)
         yield from entry("  worst 1 %", text + "; most of R_N" * most)
-    centers: Any = m.centers if m.n_centers < m.n_points else None
-    sheet = graph if subject.cut is None else without(graph, subject.cut)[0]
-    m_l = float(nieqa_local(x, subject.y, neighborhoods=sheet, n_centers=centers, **options))
-    apart = disagreement(x, subject.y, neighborhoods=sheet, n_jobs=options.get("n_jobs"))
-    if subject.fit_sentence:
-        yield from entry("  verdict", subject.fit_sentence)
-    yield from entry(
-        "  locally" if subject.fit_sentence else "  verdict", read(gather(m, m_l, apart)).sentence
-    )
+        yield ""
+    for question, text in found.statements.items():
+        yield from entry(f"  {question}", text)
+
+
+def statements_in_record(found: Quality) -> dict[str, Any]:
+    """Return the statements as --json prints them, under their names in `compare`."""
+    names = ("kind", "reading", "fit_sentence", "findings", "n_dimensions_needed", "share_apart")
+    known = found.to_dict()
+    return {name: known[name] for name in names}
 
 
 @contextmanager

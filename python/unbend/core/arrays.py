@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import numbers
 import os
 import sys
 import tempfile
@@ -44,8 +45,7 @@ def as_points(array: Any, name: str = "X") -> Matrix:
     _refuse_shortened(array, name)
     refuse_text(array, name)
     array = _as_array(array, name)
-    if array.ndim != 2:
-        raise ValueError(f"{name} has shape {array.shape}: it must have two dimensions, one point a row")
+    refuse_shape(array, name)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} has dtype {array.dtype}: it must hold real numbers")
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
@@ -62,9 +62,10 @@ def as_points(array: Any, name: str = "X") -> Matrix:
 def read_in_blocks(array: Any, name: str = "X") -> Any:
     """Return chunked arrays and those of small numbers as `as_points` does, and all others as they are.
 
-    Tables with columns of text are refused.
+    Tables with columns of text are refused, and arrays that do not have two dimensions.
     """
     _refuse_shortened(array, name)
+    refuse_shape(array, name)
     refuse_text(array, name)
     small = isinstance(array, np.ndarray) and array.ndim == 2 and 0 not in array.shape
     if small and array.dtype.kind in "fiub" and array.dtype.itemsize <= 2:
@@ -110,6 +111,31 @@ def _refuse_shortened(array: Any, name: str) -> None:
     """Refuse an array that is mapped from a file that has become shorter: reading it would end the process."""
     if file := mapped_file(array):
         file.check(name)
+
+
+def refuse_shape(array: Any, name: str = "X") -> None:
+    """Refuse arrays, and lists of numbers, that do not have two dimensions.
+
+    scikit-learn would print the whole array, and its tests look for the words "Reshape your data".
+
+    Examples
+    --------
+    >>> refuse_shape(np.zeros((5, 4, 3)))
+    Traceback (most recent call last):
+    ValueError: X has shape (5, 4, 3): it must have two dimensions, one point a row
+    """
+    if isinstance(array, list | tuple) and array and isinstance(array[0], numbers.Number):
+        shape: Any = (len(array),)
+    else:
+        shape = () if isinstance(array, numbers.Number) else getattr(array, "shape", None)
+    if not isinstance(shape, tuple) or len(shape) == 2:
+        return
+    hint = (
+        f". Reshape your data: {name}.reshape(-1, 1) makes points of one column, {name}.reshape(1, -1) one point"
+        if len(shape) == 1
+        else ""
+    )
+    raise ValueError(f"{name} has shape {shape}: it must have two dimensions, one point a row{hint}")
 
 
 def refuse_text(array: Any, name: str = "X") -> None:
@@ -228,6 +254,12 @@ def check_finite(points: Matrix, name: str = "X") -> None:
         overflow = "squared distances overflow above 1e150, rescale the data"
         reason = overflow if np.isfinite(value) else "every entry must be finite"
         raise ValueError(f"{name} holds {said} {place}: {reason}")
+
+
+def are_equal(points: Matrix) -> bool:
+    """Return whether all points are equal."""
+    same = bool((points[-1] == points[0]).all())  # This decides for nearly all data.
+    return same and bool((points == points[0]).all())
 
 
 def refuse_changed(array: Any, error: Exception | None = None) -> None:

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..core.arrays import Matrix, as_count, as_points, read_in_blocks, refuse_changed
+from ..core.arrays import Matrix, are_equal, as_count, as_points, read_in_blocks, refuse_changed, refuse_shape
 from ..core.caller import warn
 from ..core.parameters import checked, documented
 from ..core.progress import Progress
@@ -119,6 +119,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ndarray of shape (m, q), or a pair of it and an ndarray of shape (m,)
         """
         check_is_fitted(self)
+        refuse_shape(X)
         y = as_points(check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False))
         d = self.embedding_.shape[1]
         if y.shape[1] != d:
@@ -252,7 +253,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 def warn_if_equal(x: Matrix) -> None:
     """Warn if all points are equal."""
-    if bool((x[-1] == x[0]).all()) and bool((x == x[0]).all()):  # the first test nearly always decides
+    if are_equal(x):
         warn(
             f"all {len(x):,} points of X are equal, so their embedding says nothing: look for constant columns "
             "and for values that were filled in",

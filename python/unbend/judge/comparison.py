@@ -193,17 +193,21 @@ class Comparison(Table[Quality]):
         return "\n".join([*tables, *left_out, *[""] * bool(left_out), *self._verdicts()])
 
     def _repr_html_(self) -> str:
-        """Return the ranked verdicts and the table for a notebook."""
-        ranks = self.ranks()
-        verdicts = Rows(
-            ("rank", "embedding", "verdict"),
-            [(f"{ranks[name]}", Bold(name), quality.statement) for name, quality in self.items()],
-            "><<",
-        )
+        """Return the ranked statements and the table for a notebook."""
+        verdicts = Rows(("rank", "embedding", "", ""), self._statements_in_html(), "><<<")
         numbers = Rows(("", *self), [self._cells_of(m) for m in self.measures], "<" + ">" * len(self))
         left_out = " ".join(without(next(iter(self.values())).left_out))
         order = f"The order is that of {self.order}. Numbers in bold: none is surely better."
         return as_html(verdicts, *self.cautions, order, numbers, left_out)
+
+    def _statements_in_html(self) -> Iterator[tuple[str, ...]]:
+        """Yield a row for each statement; the first of an embedding begins with its rank and name."""
+        ranks = self.ranks()
+        for name, quality in self.items():
+            head: tuple[str, str] = (f"{ranks[name]}", Bold(name))
+            for question, text in (quality.statements or {"": ""}).items():
+                yield (*head, question, text)
+                head = ("", "")
 
     def _cells_of(self, m: Measure) -> list[str]:
         """Return a row of the table in HTML: a symbol and the value of each embedding, bold if it is best."""
@@ -232,31 +236,33 @@ class Comparison(Table[Quality]):
             yield f"{'>' if m.name == self.by else ' '} {symbol:<{_SYMBOL - 2}}{cells}".rstrip()
 
     def _verdicts(self) -> Iterator[str]:
-        """Yield the embeddings in their order, each with its verdict."""
+        """Yield the embeddings in their order, each with what can be stated about it."""
         ranks, roles = self.ranks(), self.roles
-        yield f"* none is surely better; > the order, by {self.order}:"
+        yield from wrapped(f"* none is surely better; > the order, by {self.order}:")
         for name, quality in self.items():
-            verdict = f": {quality.statement}" if quality.statement else ""
-            yield from wrapped(name + verdict, f"{ranks[name]:>3}. ", " " * 5)
+            yield from wrapped(name, f"{ranks[name]:>3}. ", " " * 5)
+            statements = dict(quality.statements)
             if len(roles[name]) > 1 and len(self) > 1:
-                yield (
-                    " " * 5 + "Rank in " + ", ".join(f"{role}: {rank}" for role, rank in roles[name].items())
-                )
-            yield from wrapped(quality.cut_sentence, " " * 5, " " * 5)
+                statements["rank in"] = ", ".join(f"{role}: {rank}" for role, rank in roles[name].items())
+            if quality.cut_sentence:
+                statements["left out"] = quality.cut_sentence
+            for question, text in statements.items():
+                yield from wrapped(text, f"     {question:<12}", " " * 17)
         for caution in self.cautions:
             yield ""
             yield from wrapped(caution)
 
     @property
     def order(self) -> str:
-        """Name of the number by which the embeddings are ordered."""
-        measure = MEASURES[self.by]
-        if self.by == BY and any(m.name == SECOND for m in self.measures):
-            second = MEASURES[SECOND]
-            return f"{measure.symbol}, then {second.symbol}" + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(
-                second
-            )
-        return measure.symbol + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(measure)
+        """Names of the numbers by which the embeddings are ordered."""
+        names = (m.symbol + f" {WITH_ALL_PAIRS}" * self.is_changed_by_cuts(m) for m in self.deciding)
+        return ", then ".join(names)
+
+    @property
+    def deciding(self) -> list[Measure]:
+        """The measures by which the embeddings are ordered: the second if the first is nearly the same."""
+        names = [self.by, *[SECOND] * (self.by == BY)]
+        return [m for name in names for m in self.measures if m.name == name]
 
 
 def _cell(value: Value, best: bool, unsure: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..core.arrays import as_points
+from ..core.arrays import are_equal, as_points
 from ..core.random import seed_from
 from ..graph.cut import pairs_of, without
 from ..graph.neighbors import Neighborhoods, resolve
@@ -24,6 +24,7 @@ from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
 from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
 from ..metrics.subject import Subject, fewest_neighbors
+from .answers import SAMPLED, Sampled, sampled
 from .measures import FAMILIES, MEASURES, Value
 
 # All points are measured up to this number; above it, "auto" draws a sample by default.
@@ -67,6 +68,10 @@ class Measurements:
     fit_sentence: str = field(default="", repr=False)
     n_dimensions_needed: int | None = None
     share_apart: float = 0.0
+    is_cleaned: bool = False
+    n_outliers: int = 0
+    are_equal: bool = False
+    sampled: Sampled = field(default_factory=Sampled, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +86,7 @@ class MeasureContext:
     left_out: Mapping[str, str]  # The measures of "all" that cannot be taken, and why not.
     coordinates: Any  # The true coordinates, or None.
     sampling: Sampling  # Samples to draw, with a number as their seed.
+    answered: tuple[str, ...] = ()  # The measures to take of a sample, for statements.
 
     @classmethod
     def of(
@@ -95,10 +101,13 @@ class MeasureContext:
         sampling: Sampling,
         merits: Sequence[Any] = (),
         cuts: Mapping[str, Any] | None = None,
+        *,
+        brief: bool = False,
     ) -> MeasureContext:
         """Check the arguments, then find the neighborhoods; `merits` must be among the measures taken.
 
-        Embeddings can be fitted estimators. Of `cuts`, each replaces the cut that an estimator knows.
+        Embeddings can be fitted estimators. Of `cuts`, each replaces the cut that an estimator knows. If `brief`,
+        measures that are expensive are taken only of the sample for statements.
         """
         points = _core.Points(as_points(X))
         x = points.array
@@ -122,7 +131,10 @@ class MeasureContext:
             left_out["m_g"] = f"the neighborhood graph is in {graph.n_connected_components} pieces"
             for name in merits:
                 check_merit("by", name, demanded, left_out)
-        return cls(points, subjects, graph, neighborhoods is None, tuple(demanded), left_out, truth, sampling)
+        answered = tuple(name for name in demanded if name in SAMPLED)
+        names = tuple(name for name in demanded if not (brief and name in SAMPLED))
+        searched = neighborhoods is None
+        return cls(points, subjects, graph, searched, names, left_out, truth, sampling, answered)
 
     @property
     def x(self) -> Any:
@@ -167,6 +179,11 @@ class MeasureContext:
         mean = max(1, round(len(self.graph.indices) / len(self.graph)))
         return min(self.graph.n_neighbors or mean, len(self.points) - 1)
 
+    @property
+    def _nearest(self) -> Any:
+        """The neighbors of each point for measures by ranks, if all have as many."""
+        return self.graph.core if self.graph.n_neighbors else None
+
     def measure(self, report: Report = lambda done, total: None) -> dict[str, Measurements]:
         """Measure each embedding at the same points, and report the progress."""
         n, steps = len(self.points), 2 * len(self.ys)
@@ -201,8 +218,7 @@ class MeasureContext:
         if self._members("procrustes"):
             m = faithful.measured(self.points, y, self.graph, cut=subject.cut, **options)
         if names := self._members("ranks"):
-            nearest = self.graph.core if self.graph.n_neighbors else None
-            ranks = measured_ranks(self.points, y, self.k, nearest, at_points=names, **options)
+            ranks = measured_ranks(self.points, y, self.k, self._nearest, at_points=names, **options)
             units = ranks.at_points(names)
 
         def on(graph: Neighborhoods, m: Faithfulness | None) -> dict[str, Array]:
@@ -211,11 +227,11 @@ class MeasureContext:
 
         n, q = self.x.shape
         centers = np.arange(n, dtype=np.uint32) if centers is None else centers
-        shape, sentence = (q, y.shape[1]), subject.fit_sentence
-        part = Measurements(
-            n, self.k, shape, self.left_out, centers, on(sheet, m), m, ranks, fit_sentence=sentence
-        )
-        part = replace(part, n_dimensions_needed=self.n_dimensions_needed, share_apart=self.share_apart)
+        shape = (q, y.shape[1])
+        part = Measurements(n, self.k, shape, self.left_out, centers, on(sheet, m), m, ranks)
+        known = {name: getattr(subject, name) for name in ("fit_sentence", "is_cleaned", "n_outliers")}
+        part = replace(part, **known, share_apart=self.share_apart)
+        part = replace(part, n_dimensions_needed=self.n_dimensions_needed, are_equal=are_equal(self.x))
         if n_cut_pairs == 0:
             return part
         of_whole = None if m is None else m.whole
@@ -242,6 +258,9 @@ class MeasureContext:
     def _completed(self, name: str, part: Measurements) -> Measurements:
         """Add the other measures, each with its value on all neighborhoods if a cut changes it."""
         y, (sheet, _) = self.ys[name], self.sheets.get(name, (self.graph, 0))
+        jobs = self.sampling.n_jobs
+        answers = sampled(self.points, y, self.k, self._nearest, sheet, self.answered, jobs)
+        part = replace(part, sampled=answers)
         if self._members("distances"):
             part = replace(part, shepard=measured_shepard(self.points, y, self.sampling))
         part = self._along(sheet, y, part)

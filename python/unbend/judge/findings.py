@@ -24,6 +24,9 @@ TRUSTED_NEIGHBORS, DOUBTFUL_NEIGHBORS = 0.98, 0.85
 MAX_DISAGREEMENT, MAX_STRESS = 0.005, 0.1
 """Disagreement within a hundred points, and geodesic stress, up to which distances can be read."""
 
+UNREADABLE_LENGTHS = 0.05
+"""Disagreement within a hundred points above which lengths cannot be read: they are off by more than a fifth."""
+
 UNREADABLE_DISTANCES = 0.95
 """Trustworthiness below which distances between regions mean nothing."""
 
@@ -41,7 +44,8 @@ class Finding:
     good : bool or None
         True if the answer speaks for the embedding, False if against it; None if neither.
     numbers, limits : mapping of float
-        The measures that the answer rests on, and the limits with which they were compared.
+        The measures that the answer rests on, and the limits with which they were compared. Of many points, ranks
+        and shortest paths are those of a random sample, always the same.
     """
 
     question: str
@@ -59,14 +63,26 @@ class Finding:
 
 def findings(taken: Measurements, said: Statement) -> list[Finding]:
     """Return what can be stated with the measures that were taken; `said` is the reading of all together."""
+    n, d = taken.n_points, taken.shape[1]
+    if taken.are_equal:
+        text = f"Nothing can be judged: all {n:,} points of the data are equal."
+        return [Finding("shape", text, None, {}, {})]
+    if n <= d + 1:
+        text = (
+            f"Nothing can be judged: {n} point{'s' * (n != 1)} always fit{'s' * (n == 1)} into {_counted(d)}."
+        )
+        return [Finding("shape", text, None, {"n_points": n}, {"n_points": d + 2})]
     made = (_dimensions(taken), _neighbors(taken), _distances(taken), _shape(taken, said), _next(taken, said))
     return [finding for finding in made if finding is not None]
 
 
 def _numbers(taken: Measurements, *names: str) -> dict[str, float] | None:
-    if not all(name in taken.entries for name in names):
-        return None
-    return {name: taken.entries[name].value for name in names}
+    known = {name: value.value for name, value in taken.entries.items()} | dict(taken.sampled.values)
+    return {name: known[name] for name in names} if all(name in known for name in names) else None
+
+
+def _counted(d: int) -> str:
+    return f"{d} dimension{'s' * (d != 1)}"
 
 
 def _dimensions(taken: Measurements) -> Finding | None:
@@ -74,9 +90,9 @@ def _dimensions(taken: Measurements) -> Finding | None:
     if numbers is None:
         return None
     share, needed = 1 - numbers["lower_bound"], taken.n_dimensions_needed
-    text = f"{d} dimension{'s' * (d != 1)} can show {share:.0%} of a neighborhood of these data"
+    text = f"{_counted(d)} can show {share:.0%} of a neighborhood of these data"
     if share < SHOWN_SHARE and needed is not None and needed > d:
-        text += f"; {needed} would show {SHOWN_SHARE:.0%}"
+        text += f"; {needed} would show at least {SHOWN_SHARE:.0%}"
     good = True if share >= SHOWN_SHARE else False if share < 1 - THICK else None
     limits = {"lower_bound": THICK}
     return Finding("dimensions", f"{text}.", good, numbers, limits)
@@ -87,7 +103,7 @@ def _neighbors(taken: Measurements) -> Finding | None:
     if numbers is None:
         return None
     trusted, kept = numbers["trustworthiness"], numbers["q_nx"]
-    random = taken.entries["trustworthiness"].null
+    random, n_centers = taken.sampled.null, taken.sampled.n_centers
     overlap = taken.entries["overlap"].value if "overlap" in taken.entries else 0.0
     limits = {"trustworthiness": TRUSTED_NEIGHBORS, "overlap": OVERLAPPING}
     if trusted >= TRUSTED_NEIGHBORS and overlap <= OVERLAPPING:
@@ -98,7 +114,8 @@ def _neighbors(taken: Measurements) -> Finding | None:
     else:
         good, claim = None, "Most points near each other in the embedding are near in the data, but not all"
     chance = "" if random is None else f" ({random:.2f} at random)"
-    text = f"{claim}: trustworthiness is {trusted:.3f}{chance}, and {kept:.0%} of neighbors are kept."
+    sample = "" if n_centers is None else f" (at {n_centers:,} random points)"
+    text = f"{claim}: trustworthiness is {trusted:.3f}{chance}, and {kept:.0%} of neighbors are kept{sample}."
     return Finding("neighbors", text, good, numbers, limits)
 
 
@@ -116,9 +133,15 @@ def _distances(taken: Measurements) -> Finding | None:
     elif numbers["trustworthiness"] < UNREADABLE_DISTANCES:
         good, claim = False, "Distances between regions mean nothing"
         limits = {"trustworthiness": UNREADABLE_DISTANCES}
+    elif numbers["disagreement"] > UNREADABLE_LENGTHS:
+        good, claim = None, "Lengths cannot be read, and distances between regions may mislead"
+        limits = {"disagreement": UNREADABLE_LENGTHS}
     else:
         good, claim = None, "Distances between regions may mislead"
-    text = f"{claim}: those within a hundred points are off by {near:.0%}, those along the data by {far:.0%}."
+    n_sources = taken.sampled.n_sources
+    sources = "" if n_sources is None else f" (from {n_sources:,} random points)"
+    errors = f"those within a hundred points are off by {near:.0%}, those along the data by {far:.0%}"
+    text = f"{claim}: {errors}{sources}."
     return Finding("distances", text, good, numbers, limits)
 
 
@@ -147,7 +170,16 @@ def _of_thick(taken: Measurements) -> str:
     neighbors = _neighbors(taken)
     if neighbors is not None and neighbors.good:
         return f"Read groups in this map, not their shapes or distances. Faithful shapes need {more}."
+    if neighbors is not None and neighbors.good is None:
+        return f"Read groups in this map with care, and no shapes or distances. Faithful shapes need {more}."
     return f"For faithful shapes use {more}; to see groups in {d}, a tool for clusters such as UMAP or t-SNE."
+
+
+def _of_distorted(taken: Measurements) -> str:
+    neighbors = _neighbors(taken)
+    if neighbors is None or neighbors.good:
+        return "Use unbend.refine, which keeps neighbors and corrects lengths."
+    return "Compare with ProcrustesAlignment: unbend.refine corrects lengths, but it does not unfold."
 
 
 _ADVICE: Mapping[str, Callable[[Measurements], str]] = {
@@ -166,6 +198,6 @@ _ADVICE: Mapping[str, Callable[[Measurements], str]] = {
     "bent": lambda taken: (
         "Compare with ProcrustesAlignment, which checks distances beyond single neighborhoods."
     ),
-    "distorted": lambda taken: "Use unbend.refine, which keeps neighbors and corrects lengths.",
+    "distorted": _of_distorted,
 }
 """Next step, for each kind of embedding."""

@@ -86,7 +86,7 @@ class Quality(Measurements, Table[Value]):
     per_point : mapping of ndarray
         The measures that are means over points, at each point of `centers`.
     n_cut_pairs : int
-        Number of pairs of neighbors that the cut parts. They are left out.
+        Number of pairs of neighbors that are left out: a cut parts them, or they are short circuits.
     whole : Measurements or None
         All of these attributes with these pairs; None if nothing is left out.
     n_dimensions_needed : int or None
@@ -95,6 +95,14 @@ class Quality(Measurements, Table[Value]):
         Share of the points outside the largest connected component of the neighborhood graph.
     fit_sentence : str
         The verdict of a fitted estimator on its own fit, `verdict_`; empty for other embeddings.
+    is_cleaned : bool
+        Whether pairs are left out because the fit took them for short circuits, not because of a cut.
+    n_outliers : int
+        Number of points that the fit left out and placed by their neighbors. Their pairs are left out.
+    are_equal : bool
+        Whether all points of the data are equal, so that nothing can be stated.
+    sampled : Sampled
+        Measures that the statements rest on, of a random sample if there are more than 1,000 points.
 
     Examples
     --------
@@ -116,27 +124,26 @@ class Quality(Measurements, Table[Value]):
         return self._read().sentence
 
     @property
-    def statement(self) -> str:
-        """The verdict in words: the verdict of its fit, if there is one, and that of the numbers."""
-        if not self.fit_sentence or not self.reading:
-            return self.fit_sentence or self.reading
-        return f"{self.fit_sentence} Locally: {self.reading}"
-
-    @property
     def findings(self) -> list[Finding]:
         """Answers to what people ask of an embedding: dimensions, neighbors, distances, shape, what to do next."""
         return findings(self, self._read())
 
     @property
+    def statements(self) -> dict[str, str]:
+        """The verdict of the fit, if there is one, and the findings, in words by their questions."""
+        verdict = {"verdict": self.fit_sentence} if self.fit_sentence else {}
+        return verdict | {finding.question: finding.text for finding in self.findings}
+
+    @property
     def cut_sentence(self) -> str:
-        """Number of pairs of neighbors that the cut parts, and R_N with them, in words; empty without a cut."""
-        return cut_sentence(self.n_cut_pairs, self.faithfulness)
+        """Number of pairs of neighbors left out, and R_N with them, in words; empty if there are none."""
+        return cut_sentence(self.n_cut_pairs, self.faithfulness, self.is_cleaned, self.n_outliers)
 
     def _read(self) -> Statement:
         if self.faithfulness is None or "m_l" not in self or "overlap" not in self:
             return Statement("unread", "")
         disagreement = self["disagreement"].value if "disagreement" in self else None
-        return read(gather(self.faithfulness, self["m_l"].value, disagreement))
+        return read(gather(self.faithfulness, self["m_l"].value, disagreement, self.is_cleaned))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the arrays, for JSON: numbers that are not finite become None."""
@@ -156,10 +163,9 @@ class Quality(Measurements, Table[Value]):
         return "\n".join([*self._header(), "", *self._rows(), *self._answers()])
 
     def _answers(self) -> Iterator[str]:
-        """Yield the verdict of the fit, if there is one, and the findings in lines."""
-        yield from wrapped(self.fit_sentence)
-        for finding in self.findings:
-            yield from wrapped(finding.text, f"{finding.question:<12}", " " * 12)
+        """Yield the statements in lines."""
+        for question, text in self.statements.items():
+            yield from wrapped(text, f"{question:<12}", " " * 12)
 
     def _repr_html_(self) -> str:
         """Return the verdict and the table for a notebook."""
@@ -168,11 +174,14 @@ class Quality(Measurements, Table[Value]):
         ordered = [value for family in FAMILIES for value in self.values() if value.measure.family == family]
         rows = Rows(heads, [_in_html(value) for value in ordered], "<>>><<")
         return as_html(
-            " ".join(self._header()),
-            Bold(self.fit_sentence),
-            *[Bold(finding.text) for finding in self.findings],
+            *self._header_in_html(),
+            Rows(("", ""), [(Bold(question), text) for question, text in self.statements.items()], "<<"),
             rows,
         )
+
+    def _header_in_html(self) -> tuple[str, str]:
+        first, *others = self._header()
+        return first, " ".join(others)
 
     def _header(self) -> Iterator[str]:
         q, d = self.shape

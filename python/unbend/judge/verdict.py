@@ -22,6 +22,7 @@ from ..metrics.overlap import OVERLAPPING
 # The sentence of each kind: shares are percentages, factors are times. A name after a colon is a variant.
 _SENTENCES = {
     "nothing": "Nothing can be compared: each neighborhood of the data is a single spot.",
+    "unrelated:apart": "The embedding has little to do with the data: {r_c:%} of a neighborhood is not explained.",
     "unrelated": "The embedding has little to do with the data: {r_c:%} of a neighborhood is not explained, "
     "and {overlap:%} of what lies near in it is far in the data.",
     "collapsed": "A dimension is lost: neighborhoods come out {ratio:x} times as long as wide, and "
@@ -36,11 +37,15 @@ _SENTENCES = {
     "between a tenth of the points and another: lengths cannot be compared.",
     "scaled": "Only the unit is wrong: multiply the embedding by {scale:.3g}, and R_N falls from {r_n:.3g} "
     "to {r_n_scaled:.3g}.",
+    "scaled:near": "The unit is wrong, and not only the unit: multiply the embedding by {scale:.3g}, and R_N "
+    "falls from {r_n:.3g} to {r_n_scaled:.3g}, {times_scaled:x} times the least possible.",
     "faithful": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible.",
     "faithful:noisy": "The embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the least possible, "
     "and the rest looks like noise: the stretch is the same everywhere.",
     "faithful:cut": "Apart from the cut, the embedding is faithful: R_N is {r_n:.3g}, {lower_bound:.3g} is the "
     "least possible.",
+    "faithful:cleaned": "Apart from short circuits of the data, the embedding is faithful: R_N is {r_n:.3g}, "
+    "{lower_bound:.3g} is the least possible.",
     "bent": "Single neighborhoods keep their shape, with an R_N of {r_n:.3g}, but distances within a hundred "
     "points are off by {ball:%}.",
     "near": "The embedding is nearly faithful: R_N is {r_n:.3g}, {times:x} times the least possible, so lengths "
@@ -119,7 +124,9 @@ class Statement(NamedTuple):
     sentence: str
 
 
-def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = None) -> dict[str, float]:
+def gather(
+    m: Faithfulness, nieqa_local: float, disagreement: float | None = None, is_cleaned: bool = False
+) -> dict[str, float]:
     """Return the numbers that :func:`read` needs.
 
     Parameters
@@ -130,6 +137,8 @@ def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = Non
         M_L for the same neighborhoods, with the default normalization.
     disagreement : float, optional
         That of the same embedding with shortest paths.
+    is_cleaned : bool, default False
+        Whether pairs of neighbors were left out because they are short circuits, not because of a cut.
 
     Those are the means "r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "overlap" and "nieqa_local", and
     of single neighborhoods, unless each is a single point:
@@ -138,8 +147,9 @@ def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = Non
       the smallest stretch, which is 1 if shapes are kept;
     - "size_spread", "ratio_spread": the ninetieth over the tenth percentile of them;
     - "ball": relative error of distances within a hundred points, if the disagreement is known;
-    - "off", "times": the avoidable error of lengths, and R_N as a multiple of its bound;
-    - "cut_share": share of neighborhoods from which a cut took points;
+    - "off", "times", "times_scaled": the avoidable error of lengths, and R_N and R_N rescaled as multiples of the
+      bound;
+    - "cut_share", "cleaned_share": share of neighborhoods from which a cut, or cleaning, took points;
     - "typical": median excess of R_C;
     - "share_bad", "stretch_of_bad": share of neighborhoods with a large excess, and their largest stretch
       over that of all.
@@ -160,11 +170,15 @@ def gather(m: Faithfulness, nieqa_local: float, disagreement: float | None = Non
         numbers["ball"] = disagreement**0.5
     off = max(0.0, numbers["r_n"] - numbers["lower_bound"]) ** 0.5
     bound_of_all = numbers["lower_bound"]
-    times = numbers["r_n"] / bound_of_all if bound_of_all > ROUNDING else math.inf
+    times, times_scaled = (
+        numbers[name] / bound_of_all if bound_of_all > ROUNDING else math.inf
+        for name in ("r_n", "r_n_scaled")
+    )
     return numbers | {
         "off": off,
         "times": times,
-        "cut_share": m.cut_share,
+        "times_scaled": times_scaled,
+        "cleaned_share" if is_cleaned else "cut_share": m.cut_share,
         "size": float(np.median(sizes)),
         "ratio": float(np.median(ratios)),
         "ratio_spread": _spread(np.quantile(ratios, (0.1, 0.9))),
@@ -209,7 +223,7 @@ def _kind(numbers: Mapping[str, float]) -> str:
         return excess <= SMALL + NOISY * bound
 
     if excess("r_c") > UNRELATED:
-        return "unrelated"
+        return "unrelated" if numbers["overlap"] > OVERLAPPING else "unrelated:apart"
     gone = ratio > FLAT or (ratio > NARROW and numbers["ratio_spread"] > SPREAD)
     if gone and excess("nieqa_local") > LOST:
         return "collapsed"
@@ -225,13 +239,15 @@ def _kind(numbers: Mapping[str, float]) -> str:
         if numbers["size_spread"] > max(VARYING, numbers["ratio_spread"]):
             return "conformal"
         if not 1 / OFF < numbers["size"] < OFF:
-            return "scaled"
+            return "scaled" if numbers["r_n_scaled"] <= FAITHFUL * bound + EXACT else "scaled:near"
         if numbers.get("ball", 0.0) > BENT**0.5:
             return "bent"
         if numbers["r_n"] > FAITHFUL * bound + EXACT and small(excess("r_c")):
             return "near"
         if numbers.get("cut_share"):
             return "faithful:cut"
+        if numbers.get("cleaned_share"):
+            return "faithful:cleaned"
         return "faithful" if small(excess("r_c")) else "faithful:noisy"
     if alike:
         return "stretched:alike"
@@ -247,4 +263,4 @@ class _Shown(float):
         if kind == "x" and not self < 1000:
             return "more than 1000"
         value = 100 * self if kind == "%" else self
-        return f"{float(value):{'.2g' if value < 10 else '.0f'}}" + " %" * (kind == "%")
+        return f"{float(value):{'.2g' if value < 10 else '.0f'}}" + "%" * (kind == "%")

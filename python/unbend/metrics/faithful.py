@@ -77,7 +77,7 @@ class Faithfulness(WithErrors):
         root of the data's volume, by Crofton's formula: 2 for a square torus cut along two of its circles.
         Other numbers are those of the remaining members; `overlap` counts steps across the cut.
     n_cut_pairs : int
-        Number of pairs of neighbors that the cut parts. They are left out.
+        Number of pairs of neighbors that are left out: a cut parts them, or they are short circuits.
     whole : Faithfulness or None
         The measures with these pairs, on all neighborhoods; None if nothing is left out.
     standard_error : mapping of float

@@ -93,7 +93,7 @@ def write(
         summary=summary(found),
         readings=[(name, found.ranks()[name], quality) for name, quality in found.items()],
         families=list(_table(found)),
-        by=MEASURES[found.by],
+        values={name: as_text(numbers) for name, numbers in deciding(found).items()},
         left_out=[(MEASURES[name].symbol, reason) for name, reason in first.left_out.items()],
         first=first,
         settings=[(name, json.dumps(value, default=str)) for name, value in sorted(settings.items())],
@@ -109,7 +109,7 @@ def summary(found: Comparison) -> str:
     """Return a sentence with the best embedding, the values of the others, and the lower bound."""
     m, ranks = MEASURES[found.by], found.ranks()
     best = [name for name, rank in ranks.items() if rank == 1]
-    values = {name: f"{quality[m.name].with_all_pairs.value:.3g}" for name, quality in found.items()}
+    values = {name: " and ".join(numbers.values()) for name, numbers in deciding(found).items()}
     others = ", ".join(f"{name} {values[name]}" for name in found if name not in best)
     rest = f" ({others})" if others else ""
     scale = f"{m.meaning}, {m.low if m.better == 'lower' else m.high:g} is perfect"
@@ -117,7 +117,7 @@ def summary(found: Comparison) -> str:
         d, bound = found[best[0]].shape[1], found[best[0]]["lower_bound"].with_all_pairs.value
         scale += f", and no embedding in {d} dimension{'s' * (d != 1)} can be below {bound:.3g}"
     if len(found) == 1:
-        return f"The embedding {best[0]} has {found.order} {values[best[0]]}: {scale}."
+        return f"The embedding {best[0]} has {as_text(deciding(found)[best[0]])}: {scale}."
     if len(best) == 1:
         place = "comes first" if found.cautions else "is the best"
         first = f"{best[0]} {place} by {found.order}, with {values[best[0]]}{rest}"
@@ -128,6 +128,20 @@ def summary(found: Comparison) -> str:
         f"Of {len(found)} embeddings, {tied} share the first place by {found.order}, with {reached}{rest}: "
         f"none is surely better, and {scale}."
     )
+
+
+def deciding(found: Comparison) -> dict[str, dict[str, str]]:
+    """Return the numbers by which each embedding is ordered, by their symbols."""
+    measures = found.deciding
+    return {
+        name: {m.symbol: f"{quality[m.name].with_all_pairs.value:.3g}" for m in measures}
+        for name, quality in found.items()
+    }
+
+
+def as_text(numbers: Mapping[str, str]) -> str:
+    """Return numbers after their symbols."""
+    return ", ".join(f"{symbol} {number}" for symbol, number in numbers.items())
 
 
 # The table -----------------------------------------------------------------------------------------------

@@ -460,7 +460,7 @@ def test_table_frame_and_json(found):
     text = str(found)
     marked = next(line for line in text.splitlines() if line.startswith("> "))
     assert marked.split()[1:4] == [found.method, str(found.n_neighbors), "2"]
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.splitlines())) < 80
     assert found.rule in " ".join(text.split())
     frame = found.to_frame()
     assert isinstance(frame, pd.DataFrame)

@@ -10,7 +10,8 @@ import unbend as ub
 from unbend.cli import main
 
 K = 10
-QUICK = ("--measures", "procrustes,m_l")
+QUICK = ("--measures", "procrustes,m_l,disagreement,trustworthiness,q_nx,geodesic_stress")
+QUESTIONS = ("verdict", "dimensions", "neighbors", "distances", "shape", "next")
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +45,19 @@ def flat(text):
 
 
 def said(out):
-    """Return the verdict on the numbers, that of the fit, and what is left out, of embed or measure."""
-    text = flat(out)
-    head = "locally " if " locally " in text else "verdict "
-    fit = re.search(r" verdict (.*) locally ", text)
-    cut = re.search(r"[\d,]+ pairs of neighbors that the cut parts are left out .*? R_N is [\d.e+]+\.", text)
-    return text.rpartition(f" {head}")[2], fit and fit[1], cut and cut[0]
+    """Return the statements by their questions, and the sentence about what is left out, of any command."""
+    found, last = {}, None
+    for line in out.splitlines():
+        head = re.match(rf" {{0,5}}({'|'.join(QUESTIONS)})  ?(?! *[\d.]+ s$)", line)
+        if head:
+            last = head[1]
+            found[last] = line[head.end() :]
+        elif last and line.startswith(" " * 12):
+            found[last] += line
+        else:
+            last = None
+    left_out = re.search(r"[\d,]+ pairs of neighbors that .*? left out .*? R_N is [\d.e+]+\.", flat(out))
+    return {question: flat(text) for question, text in found.items()}, left_out and left_out[0]
 
 
 def numbers(record):
@@ -89,32 +97,51 @@ def test_all_four_say_the_same(run, folder, data, method, more, suffix):
     assert run(*embed)[0] == 0
     read = ("-k", K) if method not in ("pca",) else ()
     ways = {"model": ("m.unbend",), "file": (y, *paths, *read)}
-    reading, fit, cut = said(run(*embed)[1])
-    expected = numbers(json.loads(run(*embed, "--json")[1]))
+    statements, cut = said(run(*embed)[1])
+    assert {*QUESTIONS[1:5]} <= {*statements}
+    known = json.loads(run(*embed, "--json")[1])
+    expected, findings = numbers(known), known["findings"]
+    assert {**statements, "verdict": ""} == {f["question"]: f["text"] for f in findings} | {"verdict": ""}
     assert (cut is None) == (expected[1] is None) == (data == "roll" or "no" in more)
     for name, way in ways.items():
-        code, out, _ = run("measure", x, *way)
-        assert code == 0
-        knows_fit = fit if name == "model" else None
-        assert said(out) == (reading, knows_fit, cut)
-        assert numbers(json.loads(run("measure", x, *way, "--json")[1])) == expected
-        everything = run("measure", x, *way, "--all")[1]
-        assert reading in flat(everything)
-        code, out, _ = run("compare", x, *way, *QUICK)
-        assert code == 0
-        statement = f"{fit} Locally: {reading}" if knows_fit else reading
-        assert flat(out).endswith(f"1. {way[0].split('.')[0]}: {statement}" + f" {cut}" * (cut is not None))
-        code, out, _ = run("compare", x, *way, *QUICK, "--json")
-        (record,) = json.loads(out)["embeddings"].values()
-        assert record["reading"] == reading
-        assert record["fit_sentence"] == (knows_fit or "")
-        assert compared(record) == expected
-        code, out, _ = run("report", x, *way, *QUICK, "-o", page, "--force", "--json")
-        assert code == 0
-        assert compared(next(iter(json.loads(out)["embeddings"].values()))) == expected
+        knows = {q: text for q, text in statements.items() if q != "verdict" or name == "model"}
+        record = json.loads(run("measure", x, *way, "--json")[1])
+        assert (numbers(record), record["findings"]) == (expected, findings)
+        for command in (("measure", x, *way), ("measure", x, *way, "--all"), ("compare", x, *way, *QUICK)):
+            code, out, _ = run(*command)
+            assert code == 0
+            assert said(out) == (knows, cut)
+        for command in (("compare", x, *way), ("report", x, *way, "-o", page, "--force")):
+            code, out, _ = run(*command, *QUICK, "--json")
+            assert code == 0
+            (record,) = json.loads(out)["embeddings"].values()
+            assert (record["findings"], record["fit_sentence"]) == (findings, knows.get("verdict", ""))
+            assert compared(record) == expected
         text = flat((folder / page).read_text(encoding="utf-8"))
-        assert f": {statement}" in text
+        assert all(f"<dt>{question}</dt><dd>{said}</dd>" in text for question, said in knows.items())
         assert cut is None or cut in text
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_short_circuits_travel_with_a_model(run, folder):
+    x, _ = ub.datasets.swiss_roll(1000, random_state=0)
+    rng = np.random.default_rng(0)
+    out = rng.choice(len(x), 30, replace=False)
+    x[out] = x.min(axis=0) + rng.random((len(out), 3)) * np.ptp(x, axis=0)
+    np.save(folder / "dirty.npy", x)
+    call = ("embed", "dirty.npy", "-o", "d.npy", "--save", "d.unbend", "--force")
+    statements, left_out = said(run(*call)[1])
+    model = ub.load(folder / "d.unbend")
+    assert model.verdict_.trusted
+    assert f"{len(model.short_circuits_):,} pairs of neighbors that are short circuits or join" in left_out
+    assert f"one of {len(model.outliers_)} outliers are left out" in left_out
+    assert said(run("measure", "dirty.npy", "d.unbend")[1]) == (statements, left_out)
+    assert said(run("compare", "dirty.npy", "d.unbend", *QUICK)[1]) == (statements, left_out)
+    record = json.loads(run("measure", "dirty.npy", "d.unbend", "--json")[1])
+    assert record["r_n"] == model.verdict_.r_n_kept < 0.1 * record["whole"]["r_n"]
+    bare = json.loads(run("measure", "dirty.npy", "d.npy", "--json")[1])
+    assert (bare["n_cut_pairs"], bare["whole"]) == (0, None)
+    assert bare["r_n"] == record["whole"]["r_n"]
 
 
 def test_without_its_cut_a_sheet_is_torn(run):
@@ -123,9 +150,9 @@ def test_without_its_cut_a_sheet_is_torn(run):
         run("measure", "tube.npy", "t.npy", "-k", K, *more)[1]
         for more in (("--cut-pairs", "t-pairs.npy"), ())
     )
-    assert "is faithful" in said(cut)[0]
-    assert "is torn" in said(bare)[0]
-    assert said(bare)[2] is None
+    assert "is faithful" in said(cut)[0]["shape"]
+    assert "is torn" in said(bare)[0]["shape"]
+    assert said(bare)[1] is None
 
 
 def test_a_comparison_takes_a_cut_for_each(run):

@@ -72,3 +72,28 @@ def test_dates_are_no_text():
     with pytest.raises((TypeError, ValueError)) as caught:
         ub.PCA().fit(frame)
     assert "has text" not in str(caught.value)
+
+
+LINE = NUMBERS[:, 0]
+FLAT_CALLS = {
+    **CALLS,
+    "classical scaling": lambda x: ub.ClassicalScaling().fit(x),
+    "measured distances": lambda x: ub.GraphScaling().fit(x),
+    "transform": lambda x: ub.PCA().fit(NUMBERS).transform(x),
+    "inverse transform": lambda x: ub.PCA().fit(NUMBERS).inverse_transform(x),
+    "compare": lambda x: ub.compare(x, {"y": NUMBERS}),
+}
+
+
+@pytest.mark.parametrize("x", [LINE, LINE.tolist(), pd.Series(LINE)], ids=["array", "list", "series"])
+@pytest.mark.parametrize("name", FLAT_CALLS)
+def test_one_dimension_is_refused_by_its_shape(name, x):
+    with pytest.raises(ValueError, match=r"^X has shape \(60,\): it must have two dimensions") as caught:
+        FLAT_CALLS[name](x)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("x", [5.0, np.zeros((4, 3, 2))], ids=["number", "box"])
+def test_no_or_three_dimensions_are_refused_by_their_shape(x):
+    with pytest.raises(ValueError, match=r"^X has shape \((4, 3, 2)?\): it must have two dimensions"):
+        ub.PCA().fit(x)

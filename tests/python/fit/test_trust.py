@@ -227,6 +227,68 @@ def test_few_points_and_copies(method, n):
         assert isinstance(model.verdict_.trusted, bool)
 
 
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (2, 2), (3, 2), (4, 3)])
+@BOTH
+def test_points_that_always_fit_are_not_trusted(method, n, d):
+    x = np.random.default_rng(n).normal(size=(n, 5))
+    with pytest.warns(ub.UntrustedWarning, match=rf"{n} points always fit into {d} dimension"):
+        model = method(n_components=d).fit(x)
+    first = model.verdict_.reasons[0]
+    assert (first.name, first.value, first.limit) == ("points", n, d + 2)
+    q = ub.quality(x, model)
+    assert [finding.good for finding in q.findings] == [None]
+    assert "Nothing can be judged" in str(q)
+
+
+# ------------------------------------------------------------------------------------- short circuits
+
+
+@BOTH
+def test_short_circuits_and_outliers_are_known(method, tmp_path):
+    x, _, _ = with_outliers(1000, 0.03)
+    model = method().fit(x)
+    verdict, m = model.verdict_, model.faithfulness_
+    assert verdict.trusted
+    assert len(model.outliers_) == verdict.n_outliers > 5
+    assert (m.r_n, m.n_cut_pairs) == (verdict.r_n_kept, len(model.short_circuits_))
+    assert m.r_n < 0.1 * m.whole.r_n
+    joined = np.isin(model.neighborhoods_.indices, model.outliers_)
+    left = ub.faithfulness(x, model.embedding_, 12, cut=model.short_circuits_)
+    assert left == m == ub.faithfulness(x, model)
+    assert joined.sum() <= 2 * len(model.short_circuits_)
+    again = ub.load(model.save(tmp_path / "model"))
+    np.testing.assert_array_equal(again.short_circuits_, model.short_circuits_)
+    np.testing.assert_array_equal(again.outliers_, model.outliers_)
+    q = ub.quality(x, again)
+    assert (q["r_n"].value, q["r_n"].whole.value) == (m.r_n, m.whole.r_n)
+    assert q.statements == ub.quality(x, model).statements
+    assert q.cut_sentence.endswith(f"with them R_N is {m.whole.r_n:.3g}.")
+    assert ub.quality(x, again, cut=[]).n_cut_pairs == 0
+
+
+def test_a_model_without_these_attributes_counts_all_pairs(tmp_path):
+    """Files of older versions do not hold them."""
+    x, _, _ = with_outliers(800, 0.03)
+    model = PSA().fit(x)
+    whole = model.faithfulness_.whole
+    assert whole is not None
+    del model.short_circuits_, model.outliers_
+    again = ub.load(model.save(tmp_path / "model"))
+    q = ub.quality(x, again)
+    assert (q.n_cut_pairs, q["r_n"].value) == (0, whole.r_n)
+
+
+def test_nothing_is_left_out_of_clean_data_nor_of_what_is_not_trusted():
+    x, _ = roll(2000)
+    noise = np.random.default_rng(1).normal(size=(600, 12))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = PSA().fit(x), PSA().fit(noise)
+    assert [model.verdict_.trusted for model in models] == [True, False]
+    for model in models:
+        assert len(model.short_circuits_) == len(model.outliers_) == model.faithfulness_.n_cut_pairs == 0
+
+
 # ------------------------------------------------------------------------------------- cleaned graphs
 
 

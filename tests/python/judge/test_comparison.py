@@ -90,7 +90,9 @@ def test_as_text(roll):
         assert max(map(len, lines)) < 80
         assert sum(line.startswith("> trustworthiness") for line in lines) == (1 if found is exact else 2)
         for name, quality in found.items():
-            assert f"{name}: {quality.reading}" in " ".join(" ".join(lines).split())
+            text = " ".join(" ".join(lines).split())
+            assert f". {name} dimensions " in text
+            assert all(f"{question} {said}" in text for question, said in quality.statements.items())
 
 
 def test_as_json_and_frame(roll):

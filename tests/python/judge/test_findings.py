@@ -54,10 +54,57 @@ def test_maps_of_clusters(clusters):
     x, apart, pressed = clusters
     kept, lost = (answers(ub.quality(x, y)) for y in (apart, pressed))
     assert kept["dimensions"].good is False
-    assert "would show 90%" in kept["dimensions"].text
+    assert "would show at least 90%" in kept["dimensions"].text
     assert lost["neighbors"].good is False
     assert kept["neighbors"].numbers["trustworthiness"] > lost["neighbors"].numbers["trustworthiness"]
     assert "dimensions" in lost["next"].text
+
+
+def test_lengths_of_a_map_that_is_not_to_scale_cannot_be_read(roll):
+    x, truth = roll
+    uneven = np.column_stack([np.exp(truth[:, 0] / 15), truth[:, 1]])
+    q = ub.quality(x, uneven)
+    found = answers(q)["distances"]
+    assert q["trustworthiness"].value > 0.95
+    assert found.numbers["disagreement"] > found.limits["disagreement"]
+    assert found.text.startswith("Lengths cannot be read, and distances between regions may mislead")
+
+
+def test_statements_rest_on_the_same_sample_in_every_call():
+    x, truth = ub.datasets.swiss_roll(2500, random_state=1)
+    y = truth + np.random.default_rng(0).normal(size=truth.shape)
+    every = ub.quality(x, y)
+    drawn = ub.quality(x, y, n_centers=300, random_state=7)
+    some = ub.compare(x, {"y": y}, ["trustworthiness", "q_nx"])["y"]
+    assert "(at 1,000 random points)" in every.statements["neighbors"]
+    assert "(from 200 random points)" in every.statements["distances"]
+    for q in (drawn, some):
+        assert q.statements["neighbors"] == every.statements["neighbors"]
+    assert drawn.statements["distances"] == every.statements["distances"]
+    exact = every["trustworthiness"].value
+    assert exact != every.sampled.values["trustworthiness"] == pytest.approx(exact, abs=0.005)
+    few = ub.quality(x[:900], y[:900])
+    assert "random points" not in few.statements["neighbors"]
+    assert few.sampled.values["trustworthiness"] == few["trustworthiness"].value
+
+
+def test_advice_on_refinement_depends_on_the_neighbors(roll):
+    x, _ = roll
+    pca = ub.PCA().fit(x).embedding_
+    q = ub.quality(x, pca)
+    assert q.kind == "distorted"
+    assert answers(q)["neighbors"].good is not True
+    assert "does not unfold" in answers(q)["next"].text
+
+
+def test_nothing_is_stated_about_equal_points():
+    x = np.ones((60, 3))
+    q = ub.quality(x, np.zeros((60, 2)))
+    assert q.statements == {"shape": "Nothing can be judged: all 60 points of the data are equal."}
+    with pytest.warns(ub.EqualPointsWarning), pytest.warns(ub.UntrustedWarning):
+        verdict = ub.ProcrustesAlignment().fit(x).verdict_
+    assert not verdict.trusted
+    assert "all 60 points are equal" in verdict.sentence
 
 
 def test_only_what_was_measured_is_answered(roll):

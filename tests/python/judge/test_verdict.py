@@ -144,3 +144,13 @@ def test_reads_numbers_alone(roll):
     off = held | {"size": reading.OFF * 1.01}
     assert read(held)[0] == "faithful"
     assert read(off)[0] == "scaled"
+
+
+def test_only_the_unit_is_wrong_if_nothing_else_is(roll):
+    x, u = roll
+    only = read(numbers(x, 3 * u))
+    assert only.sentence.startswith("Only the unit is wrong: multiply the embedding by 0.33")
+    shaken = read(numbers(x, 3 * (u + random().normal(scale=0.15, size=u.shape))))
+    assert (only.kind, shaken.kind) == ("scaled", "scaled")
+    assert "not only the unit" in shaken.sentence
+    assert "times the least possible" in shaken.sentence

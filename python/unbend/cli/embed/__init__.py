@@ -14,8 +14,7 @@ from ...choose.methods import NORMALIZED
 from ...core.memory import IMPORTED
 from ...files import PAIR_SUFFIXES, check_target, read_points, split_key, write_points
 from ...graph.neighbors import DEFAULT_NEIGHBORS
-from ...judge.cut import cut_sentence
-from ...metrics.subject import Subject
+from ...judge.quality import Quality
 from ..methods import METHODS, estimator, in_words, record
 from ..options import JSON, OUTPUT, Command, UsageError
 from ..words import (
@@ -24,11 +23,13 @@ from ..words import (
     entry,
     id_lines,
     ids_of,
+    judged,
     number_lines,
     show,
     sized,
+    statement_lines,
+    statements_in_record,
     timing_lines,
-    verdict_lines,
     worst,
 )
 from . import cells
@@ -73,8 +74,8 @@ def run(options: argparse.Namespace) -> None:
     if options.cut_pairs is not None:
         write_points(options.cut_pairs, model.cut_pairs_, force=options.force)
     if options.json or not options.quiet:
-        m, graph = _measured(model, x, options)
-        show(options, _record(model, m, options), _lines(model, x, m, graph, options))
+        found, m = judged(x, model, _graph(model, x, options), options)
+        show(options, _record(model, m, found, options), _lines(model, x, m, found, options))
 
 
 def _check_pairs_target(options: argparse.Namespace) -> None:
@@ -106,16 +107,15 @@ def _fits(shape: tuple[int, int], itemsize: int, options: argparse.Namespace) ->
     return bool(IMPORTED + n * q * itemsize + fit <= options.max_memory)
 
 
-def _measured(model: Any, x: Any, options: argparse.Namespace) -> tuple[ub.Faithfulness, ub.Neighborhoods]:
-    """Return the faithfulness of the embedding, and the neighborhoods it was measured on."""
-    if hasattr(model, "faithfulness_"):
-        return model.faithfulness_, model.neighborhoods_
+def _graph(model: Any, x: Any, options: argparse.Namespace) -> ub.Neighborhoods:
+    """Return the neighborhoods of the fit, or those on which an embedding without a graph is measured."""
+    if hasattr(model, "neighborhoods_"):
+        return model.neighborhoods_  # type: ignore[no-any-return]
     k = min(DEFAULT_NEIGHBORS, len(x) - 1) if options.neighbors is None else options.neighbors
-    graph = ub.neighborhoods(x, k, n_jobs=options.jobs)
-    return ub.faithfulness(x, model.embedding_, neighborhoods=graph, n_jobs=options.jobs), graph
+    return ub.neighborhoods(x, k, n_jobs=options.jobs)
 
 
-def _record(model: Any, m: ub.Faithfulness, options: argparse.Namespace) -> dict[str, Any]:
+def _record(model: Any, m: ub.Faithfulness, found: Quality, options: argparse.Namespace) -> dict[str, Any]:
     """Return the object that --json prints."""
     return {
         **m.to_dict(),
@@ -128,6 +128,7 @@ def _record(model: Any, m: ub.Faithfulness, options: argparse.Namespace) -> dict
         "n_components": model.embedding_.shape[1],
         **record(model),
         **_judged(model),
+        **statements_in_record(found),
         "seconds": model.timings_,
         "seed": options.seed,
         "version": ub.__version__,
@@ -142,7 +143,7 @@ def _judged(model: Any) -> dict[str, Any]:
 
 
 def _lines(
-    model: Any, x: Any, m: ub.Faithfulness, graph: ub.Neighborhoods, options: argparse.Namespace
+    model: Any, x: Any, m: ub.Faithfulness, found: Quality, options: argparse.Namespace
 ) -> Iterator[str]:
     """Yield the lines for people."""
     y = model.embedding_
@@ -155,19 +156,21 @@ def _lines(
         yield f"model      {options.save}"
     if len(getattr(model, "cut_pairs_", ())):
         seams = f"{len(model.seams_)} seam{'s' * (len(model.seams_) != 1)}"
-        yield from entry("cut", f"{model.surface_}; {seams}; {cut_sentence(m.n_cut_pairs, m)}")
+        yield from entry("cut", f"{model.surface_}; {seams}; {found.cut_sentence}")
+    elif found.cut_sentence:
+        yield from entry("left out", found.cut_sentence)
     yield ""
     yield from timing_lines(model.timings_)
     yield ""
     yield from number_lines(m, y.shape[1], ("r_n", "lower_bound", "r_c", "overlap"))
     yield ""
-    yield from verdict_lines(m, x, graph, Subject.of(x, model), include_self=True, n_jobs=options.jobs)
+    yield from statement_lines(m, found)
 
 
 def _method_in_words(model: Any) -> str:
     if not hasattr(model, "n_neighbors_"):
         return in_words(model)
-    words = f"{in_words(model)}, {model.n_neighbors_} neighbors each"
+    words = f"{in_words(model)}, {model.n_neighbors_} neighbor{'s' * (model.n_neighbors_ != 1)} each"
     if not hasattr(model, "refinement_"):
         return words
     if model.tangent_neighbors_ != model.n_neighbors_:
@@ -245,8 +248,9 @@ examples:
 or .zarr files to an .npy. Finished cells are kept in OUTPUT.parts; run the same
 command again to continue after a crash.
 
---json prints one object: the result of unbend.faithfulness, as in measure, the
-seconds of each stage ("seconds"), and how the refinement ended.
+--json prints one object: the result of unbend.faithfulness and the statements
+("findings"), as in measure, the seconds of each stage ("seconds"), and how the
+refinement ended.
 """,
     {
         "method": {"choices": METHODS, "default": "psa"},

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from ...core import memory
-from ...core.arrays import as_count
+from ...core.arrays import as_count, refuse_shape
 from ...core.progress import Callback, Progress
 from ...core.random import RandomState
 from ...fit.assembly import one_blas_thread
@@ -159,6 +159,7 @@ class GraphScaling(Estimator):
     def _pairs(self, X: Any, distances: Any, weights: Any, n_points: int | None) -> MeasuredPairs:
         """Return the pairs, checked, if there is memory for a fit."""
         if distances is None:
+            refuse_shape(X)
             X = validate_data(self, X, accept_sparse=True, ensure_all_finite=False, ensure_min_samples=2)
             n, entries = X.shape[0], X.nnz if issparse(X) else X.size
         else:
@@ -186,6 +187,7 @@ class GraphScaling(Estimator):
         return GraphScalingSettings(**{name: own[name] for name in names})
 
     def _validated(self, X: Any, reset: bool, finite: bool = False) -> Any:
+        refuse_shape(X)
         return validate_data(self, X, reset=reset, accept_sparse=True, ensure_all_finite=False)
 
     def _place(self, x: Any) -> Placed:

@@ -28,6 +28,8 @@ PROCRUSTES = (
     "cut_pairs_",
     "cut_",
     "seams_",
+    "short_circuits_",
+    "outliers_",
     "orientable_",
     "closed_",
     "euler_characteristic_",
@@ -96,6 +98,13 @@ ATTRIBUTES = table(
             Mask of the points along the cut.
         seams_ : list of Seam
             Arcs of the cut, each with its partner.
+        short_circuits_ : ndarray of shape (m, 2)
+            Pairs of neighbors in the data that the embedding of a cleaned graph tears or that join an outlier.
+            Measures leave them out. Empty if the graph was embedded as it is, or if the verdict is not to trust
+            the embedding.
+        outliers_ : ndarray of uint32
+            Indices of the points that were left out of the graph and placed by their neighbors; empty unless
+            the embedding is trusted.
         orientable_ : bool or None
             True if the surface has two sides. None if this was not examined.
         closed_ : bool or None
@@ -165,7 +174,7 @@ ATTRIBUTES = table(
         """
         faithfulness_ : Faithfulness
             Faithfulness of the embedding to the neighborhoods of the input data, without the pairs of
-            neighbors that a cut separates.
+            neighbors that a cut separates or that are short circuits.
         """
     ),
     GreedyProcrustes=entries(

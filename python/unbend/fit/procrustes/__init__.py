@@ -60,6 +60,14 @@ class ProcrustesSettings:
             return problem.core.tangents(wide, 0, progress.progress, choose=wide is None)
 
 
+def _no_pairs() -> Indices:
+    return np.zeros((0, 2), dtype=np.uint32)
+
+
+def _no_points() -> Indices:
+    return np.zeros(0, dtype=np.uint32)
+
+
 @dataclass(frozen=True, eq=False)
 class ProcrustesEmbedding(Embedding):
     """An embedding by greedy steps or by alignment; its fields are described in `estimators/tables`."""
@@ -73,6 +81,8 @@ class ProcrustesEmbedding(Embedding):
     orientable: bool | None
     candidates: list[Any] = field(default_factory=list, repr=False, kw_only=True)
     verdict: Any = field(default=None, kw_only=True)
+    short_circuits: Indices = field(default_factory=_no_pairs, repr=False, kw_only=True)
+    outliers: Indices = field(default_factory=_no_points, repr=False, kw_only=True)
 
     def restored(self: Found, problem: Problem) -> Found:
         """Return the embedding with its points in the original order."""
@@ -85,8 +95,8 @@ class ProcrustesEmbedding(Embedding):
 
     def extended(self: Found, embedding: Array, rows: Indices | None) -> Found:
         """Return an embedding of more points, of which `rows` are its own: without a cut and a refinement."""
-        pairs, cut = np.zeros((0, 2), dtype=np.uint32), np.zeros(len(embedding), dtype=bool)
-        return replace(self, embedding=embedding, refinement=None, cut_pairs=pairs, cut=cut, seams=[])
+        cut = np.zeros(len(embedding), dtype=bool)
+        return replace(self, embedding=embedding, refinement=None, cut_pairs=_no_pairs(), cut=cut, seams=[])
 
     def laid_out(self: Found, problem: Problem) -> Found:
         """Return the embedding with its components side by side; its refinement refers to it."""

@@ -101,7 +101,8 @@ class Trial:
     name: str
     found: ProcrustesEmbedding = field(repr=False)
     evidence: Evidence
-    n_outliers: int = 0
+    # Points that were left out of the graph and placed by the others.
+    outliers: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.uint32), repr=False)
     graph: CleanGraph | None = field(default=None, repr=False)
 
     @property
@@ -112,7 +113,7 @@ class Trial:
     def summary(self, chosen: bool) -> TriedEmbedding:
         """Return its summary for `candidates_`."""
         e = self.evidence
-        return TriedEmbedding(self.name, e.disagreement, e.overlap, e.score, self.n_outliers, chosen)
+        return TriedEmbedding(self.name, e.disagreement, e.overlap, e.score, len(self.outliers), chosen)
 
 
 def best_candidate(
@@ -241,7 +242,7 @@ class _Attempt:
         seen = evidence(problem, embedding, self.progress)
         placed = self._carried(problem, embedding, rows)
         found = replace(self.first.extended(placed, None), trace={"geodesics": {"angle": clean.angle}})
-        return Trial(GEODESIC, found, seen, 0, clean)
+        return Trial(GEODESIC, found, seen, graph=clean)
 
     def _searched(self, problem: Problem, points: _core.Points) -> Problem:
         """Return the problem of other points, with as many neighbors as before."""
@@ -275,9 +276,10 @@ class _Attempt:
         part = replace(problem, neighborhoods=graph.neighborhoods).part(inside)
         found: Any = flatten(self.settings, part, self.progress)
         seen = evidence(part, found.embedding, self.progress)
-        own = inside if rows is None else rows[inside]
+        outside = np.flatnonzero(graph.outliers).astype(np.uint32)
+        own, outliers = (inside, outside) if rows is None else (rows[inside], rows[outside])
         placed = self._carried(part, found.embedding, own)
-        return Trial("", found.extended(placed, own), seen, len(problem) - len(inside), graph)
+        return Trial("", found.extended(placed, own), seen, outliers, graph)
 
     def _carried(self, part: Problem, embedding: Array, rows: Indices | None) -> Array:
         """Return the embedding of all points, of which those of the part are `rows`."""

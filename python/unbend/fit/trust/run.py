@@ -12,7 +12,7 @@ from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
 from ..refine import RefinementInterrupted
 from ..run import flatten
 from .candidates import Trial, best_candidate, evidence_of
-from .verdict import UntrustedWarning, verdict_of
+from .verdict import UntrustedWarning, left_out, verdict_of
 
 __all__ = ["judged", "run_trusted"]
 
@@ -37,8 +37,15 @@ def judged(found: Found, problem: Problem, progress: Progress) -> Found:
 
 
 def _with_verdict(found: Found, trial: Trial, problem: Problem) -> Found:
+    """Return a measured embedding with its verdict, and with the short circuits and outliers of its graph.
+
+    If the embedding is not trusted, what it tears may be the surface: then all pairs of neighbors count.
+    """
     assert found.faithfulness is not None
-    verdict = verdict_of(trial, problem, found.faithfulness)
+    m, pairs = found.faithfulness, left_out(trial, problem, found.embedding)
+    kept = problem.faithfulness(found.embedding, pairs) if len(pairs) else m
+    verdict = verdict_of(trial, problem, kept, pairs)
     if not verdict.trusted:
         warn(verdict.sentence, UntrustedWarning)
-    return replace(found, verdict=verdict)
+        return replace(found, verdict=verdict)
+    return replace(found, verdict=verdict, faithfulness=kept, short_circuits=pairs, outliers=trial.outliers)

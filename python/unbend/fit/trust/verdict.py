@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import are_equal
 from ...core.jsonable import finite
 from ...core.notebook import Bold, Rows, as_html
-from ...graph.neighbors import Neighborhoods
+from ...graph.cut import pairs_of
 from ...metrics import Faithfulness
 from ...metrics.agreement import BALL_SIZE, LEAST_COMPONENT, TORN_ERROR
-from ...metrics.faithful import measured
 from ...metrics.overlap import OVERLAPPING
 from ..cut import TORN_WHEN_LAID
-from ..problem import Indices, Problem
+from ..problem import Array, Indices, Problem
 from .candidates import LEAST_POINTS_PER_NEIGHBOR, Trial
 from .evidence import GEODESIC, TRUSTED_SCORE
 
-__all__ = ["FitVerdict", "Reason", "UntrustedWarning", "verdict_of"]
+__all__ = ["FitVerdict", "Reason", "UntrustedWarning", "left_out", "verdict_of"]
 
 FEW_POINTS = 3 * BALL_SIZE
 """Up to this number of points the evidence is weak: an embedding of a graph that is not clean is not trusted."""
@@ -79,8 +79,9 @@ class FitVerdict:
     sentence : str
         The verdict in one sentence.
     r_n_kept, kept_share : float
-        R_N on the edges of the neighborhood graph that the embedding does not tear, and their share. A fit
-        that leaves out short circuits has a large R_N on all edges.
+        R_N without the edges of the neighborhood graph that the embedding of a cleaned graph tears or that join
+        an outlier, and the share of the edges that remain. A fit that leaves out short circuits has a large R_N
+        on all edges.
     points : ndarray of int
         Centers of the balls whose distances are worst.
     n_outliers : int
@@ -129,9 +130,23 @@ class FitVerdict:
         }
 
 
-def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
-    """Judge the embedding of a trial, whose neighborhoods were measured."""
-    seen, reasons = trial.evidence, []
+def left_out(trial: Trial, problem: Problem, embedding: Array) -> Indices:
+    """Return the pairs of neighbors that the embedding of a cleaned graph tears, or that join an outlier.
+
+    Those are short circuits if the embedding can be trusted. There are none if the graph was embedded as it is.
+    """
+    graph = problem.neighborhoods
+    if trial.graph is None:
+        return np.zeros((0, 2), dtype=np.uint32)
+    dropped = problem.core.torn(embedding, TORN_WHEN_LAID, 1, 0.0)
+    is_outlier = np.isin(np.arange(len(problem)), trial.outliers)
+    owners = np.repeat(np.arange(len(problem)), graph.sizes)
+    return pairs_of(graph, dropped | is_outlier[owners] | is_outlier[graph.indices.ravel()])
+
+
+def verdict_of(trial: Trial, problem: Problem, m: Faithfulness, pairs: Indices) -> FitVerdict:
+    """Judge the embedding of a trial, measured without the `pairs` of :func:`left_out`."""
+    seen, reasons = trial.evidence, _always_flat(problem)
     if trial.name == GEODESIC and trial.graph is not None:
         reasons.append(_no_tangents(trial.graph.angle, problem.n_components))
     if seen.disagreement > TRUSTED_SCORE:
@@ -159,9 +174,23 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness) -> FitVerdict:
         reasons.append(Reason("components", apart, LEAST_COMPONENT, text))
     worst = np.flatnonzero(seen.errors > TORN_ERROR)
     points = seen.centers[worst[np.argsort(-seen.errors[worst], kind="stable")]]
-    r_n, share = (m.r_n, 1.0) if trial.graph is None else _kept(problem, m)
-    sentence = _sentence(trial, m, r_n, share, reasons)
-    return FitVerdict(not reasons, reasons, sentence, r_n, share, points, trial.n_outliers)
+    kept = 1.0 - float(problem.neighborhoods.core.marked(pairs).mean()) if len(pairs) else 1.0
+    sentence = _sentence(trial, m, kept, reasons)
+    return FitVerdict(not reasons, reasons, sentence, m.r_n, kept, points, len(trial.outliers))
+
+
+def _always_flat(problem: Problem) -> list[Reason]:
+    """Return a reason if the points lie flat whatever the surface is: if all are equal, or so few."""
+    n, d = len(problem), problem.n_components
+    if are_equal(problem.points):
+        return [Reason("points", 1, d + 2, f"all {n:,} points are equal, so that the embedding says nothing")]
+    if n > d + 1:
+        return []
+    text = (
+        f"{n} point{'s' * (n != 1)} always fit{'s' * (n == 1)} into {d} dimension{'s' * (d != 1)}, so that the "
+        "embedding says nothing about a surface"
+    )
+    return [Reason("points", n, d + 2, text)]
 
 
 def _too_few(problem: Problem, m: Faithfulness) -> list[Reason]:
@@ -169,26 +198,15 @@ def _too_few(problem: Problem, m: Faithfulness) -> list[Reason]:
 
     Shortest paths are then straight lines, so they agree with a projection of a surface that is not flat.
     """
-    k = problem.neighborhoods.typical_size
+    k, d = problem.neighborhoods.typical_size, problem.n_components
     needed = LEAST_POINTS_PER_NEIGHBOR * (k + 1)
     if len(problem) >= needed or m.lower_bound <= FLAT_BOUND:
         return []
     text = (
         f"{len(problem)} points are too few for {k} neighbors each: a neighborhood is a large part of the data, "
-        f"and {m.lower_bound:.0%} of it does not fit into {problem.n_components} dimensions"
+        f"and {m.lower_bound:.0%} of it does not fit into {d} dimension{'s' * (d != 1)}"
     )
     return [Reason("points", len(problem), needed, text)]
-
-
-def _kept(problem: Problem, m: Faithfulness) -> tuple[float, float]:
-    """Return R_N on the edges that the embedding does not tear, and their share."""
-    y, graph = m.embedding, problem.neighborhoods
-    torn = problem.core.torn(y, TORN_WHEN_LAID, 1, 0.0)
-    if not torn.any():
-        return m.r_n, 1.0
-    sheet = Neighborhoods.from_core(graph.core.without(torn))
-    kept = measured(problem.points, y, sheet, n_jobs=problem.n_jobs, own=True)
-    return kept.r_n, 1.0 - float(torn.mean())
 
 
 def _no_tangents(angle: float, d: int) -> Reason:
@@ -201,13 +219,17 @@ def _no_tangents(angle: float, d: int) -> Reason:
     return Reason("tangents", angle, 0.0, text)
 
 
-def _sentence(trial: Trial, m: Faithfulness, r_n: float, share: float, reasons: list[Reason]) -> str:
+def _sentence(trial: Trial, m: Faithfulness, share: float, reasons: list[Reason]) -> str:
     if reasons:
         return "Do not trust this embedding as a whole: " + "; ".join(reason.text for reason in reasons) + "."
+    count = len(trial.outliers)
     where = "" if share == 1.0 else f" on the {share:.2%} of the edges that are not torn"
-    outliers = f" {trial.n_outliers:,} outliers were placed by their neighbors." if trial.n_outliers else ""
+    where += " and join no outlier" * (share < 1.0 and count > 0)
+    outliers = (
+        f" {count:,} outlier{'s were' if count > 1 else ' was'} placed by their neighbors." if count else ""
+    )
     return (
         "The embedding agrees with the data beyond single neighborhoods: distances within a hundred points are "
-        f"right to {math.sqrt(trial.evidence.disagreement):.1%}, and R_N is {r_n:.3g}{where} "
+        f"right to {math.sqrt(trial.evidence.disagreement):.1%}, and R_N is {m.r_n:.3g}{where} "
         f"({m.lower_bound:.3g} is the least possible).{outliers}"
     )

@@ -169,7 +169,7 @@ impl Edges {
         edges.filter(|&edge| reflects(edge)).map(|(&ends, _)| ends).collect()
     }
 
-    /// Whether the reflecting edges of some component are a seam.
+    /// Tells if the reflecting edges of some component are a seam.
     fn have_seam(&self, forest: &mut Forest, d: usize) -> bool {
         if forest.reflecting.is_empty() || d == 1 {
             return false;
