@@ -10,7 +10,7 @@ RUST_NEEDED := 1.89
 PYTHON_NEEDED := 3.10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-rust test-python lint format fuzz bench docs conformance clean tools
+.PHONY: help demo release test test-slow test-rust test-python lint format fuzz bench docs conformance clean tools
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -34,6 +34,7 @@ lint: $(VENV)/built ## formatting, clippy, ruff, mypy, stubs
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --workspace
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -64,6 +65,9 @@ docs: $(VENV)/built ## all documents as web pages, under target/site
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html -c docs . target/site
 	@echo "target/site/docs/index.html; the core: target/doc/unbend/index.html"
+
+release: tools ## all that a release publishes, built and checked under dist, and what could not be done here
+	$(PYTHON) packaging/release.py
 
 conformance: $(VENV)/built ## make the golden numbers under tests/data again
 	$(BIN)/pip install --quiet mpmath
