@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DEVELOP = PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+DEVELOP = PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet
 FUZZ_SECONDS ?= 7200
 FUZZ_SEED ?=
 RUST_NEEDED := 1.89
@@ -82,15 +82,20 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -
 $(VENV)/built: $(VENV)/ready $(SOURCES)
 	@$(BIN)/maturin --version >/dev/null
 	@echo "building, with all optional packages: some minutes"
-	@$(DEVELOP) --extras plot,parquet,report,anndata,zarr,dask,mvu,mesh
+	@$(DEVELOP) --release --extras plot,parquet,report,anndata,zarr,dask,mvu,mesh
 	@touch $@
 
-# The demo needs few packages.
+# The demo needs few packages, and a build that is quick rather than fast. What is built for the tests serves it too. The
+# output of pip and maturin is shown if they fail; the next `make test` builds with all optimizations again.
 $(VENV)/shown: $(SOURCES) | tools
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "building: two or three minutes"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
-	@$(DEVELOP) --extras plot
+	@mkdir -p target
+	@if ! { test -e $(VENV)/built && $(MAKE) --question --no-print-directory $(VENV)/built; }; then \
+		echo "building: one or two minutes"; \
+		{ { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } \
+			&& $(BIN)/python -m pip install --disable-pip-version-check 'maturin>=1.9,<2' \
+			&& $(DEVELOP) --profile quick --extras plot; } >target/demo.log 2>&1 || { cat target/demo.log; exit 1; }; \
+		rm -f $(VENV)/built; \
+	fi
 	@touch $@
 
 $(VENV)/ready: pyproject.toml | tools

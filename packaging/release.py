@@ -33,6 +33,14 @@ TARGETS = {
 }
 """Rust targets that zig can link for on Linux, and the oldest platform tag that each is built for."""
 
+UNOPTIMIZED = {
+    "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "256",
+    "CARGO_PROFILE_RELEASE_LTO": "off",
+}
+"""Settings of builds that only have to succeed."""
+
 LEAST_TYPES = (
     0.95  # Share of symbols with known types; classes of scikit-learn, which has no types, are the rest.
 )
@@ -108,7 +116,7 @@ def rust_targets() -> set[str]:
     return set(re.findall(r"^host: (\S+)$", printed, re.MULTILINE))
 
 
-def build_wheels(report: Report, folder: Path, names: list[str]) -> None:
+def build_wheels(report: Report, folder: Path, names: list[str], settings: dict[str, str]) -> None:
     """Build a wheel for each target that the toolchain has."""
     have = rust_targets()
     for target in names:
@@ -117,7 +125,7 @@ def build_wheels(report: Report, folder: Path, names: list[str]) -> None:
             continue
         command = [tool("maturin"), "build", "--release", "--locked", "--zig", "--target", target]
         command += ["--compatibility", TARGETS[target], "--out", folder]
-        report.step(f"wheel for {target}, {TARGETS[target]}", command, env=tool_environment())
+        report.step(f"wheel for {target}, {TARGETS[target]}", command, env=tool_environment(**settings))
 
 
 def build_sources(report: Report, folder: Path) -> None:
@@ -130,7 +138,7 @@ def build_sources(report: Report, folder: Path) -> None:
             (source,) = Path(empty).iterdir()
             command = [tool("python"), "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", empty, source]
             name = "the source distribution builds, without git"
-            report.step(name, command, cwd=empty, env=without_git(Path(empty)))
+            report.step(name, command, cwd=empty, env=without_git(Path(empty)) | UNOPTIMIZED)
 
 
 def without_git(folder: Path) -> dict[str, str]:
@@ -235,7 +243,8 @@ def test_in_environment(report: Report, name: str, python: str, requirements: li
 def package_crate(report: Report, folder: Path) -> None:
     """Package the core as for its registry, build what was packaged, and keep the package."""
     command = ["cargo", "publish", "--dry-run", "--package", "unbend", "--locked"]
-    if report.step("crate: cargo publish --dry-run", command, env=tool_environment()) is not None:
+    environment = tool_environment() | UNOPTIMIZED
+    if report.step("crate: cargo publish --dry-run", command, env=environment) is not None:
         for crate in (ROOT / "target" / "package").glob("unbend-*.crate"):
             shutil.copy(crate, folder)
 
@@ -258,6 +267,9 @@ def main() -> int:
         "--python", nargs="*", default=[], help="interpreters to test with, besides those found"
     )
     parser.add_argument("--keep", action="store_true", help="test the wheels in the folder, build none")
+    parser.add_argument(
+        "--unoptimized", action="store_true", help="build slow wheels soon, to try this program"
+    )
     options = parser.parse_args()
 
     report = Report()
@@ -265,7 +277,7 @@ def main() -> int:
     if not options.keep:
         shutil.rmtree(options.out, ignore_errors=True)
         options.out.mkdir(parents=True)
-        build_wheels(report, options.out, options.target)
+        build_wheels(report, options.out, options.target, UNOPTIMIZED if options.unoptimized else {})
         build_sources(report, options.out)
         package_crate(report, options.out)
     report.gap(ELSEWHERE)

@@ -53,9 +53,9 @@ def test_version():
     assert ub.__version__ == version
 
 
-def test_citations_name_this_version():
-    text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {ub.__version__}\n" in text
+def test_citations_and_recipes_name_this_version():
+    assert f"\nversion: {ub.__version__}\n" in text_of("CITATION.cff")
+    assert f'\n  version: "{ub.__version__}"\n' in text_of("packaging/conda/recipe.yaml")
 
 
 def test_types_are_shipped():
