@@ -89,7 +89,7 @@ $(VENV)/built: $(VENV)/ready $(SOURCES)
 # output of pip and maturin is shown if they fail; the next `make test` builds with all optimizations again.
 $(VENV)/shown: $(SOURCES) | tools
 	@mkdir -p target
-	@if ! { test -e $(VENV)/built && $(MAKE) --question --no-print-directory $(VENV)/built; }; then \
+	@if ! test -e $(VENV)/built || [ -n "$$(find $(SOURCES) -newer $(VENV)/built)" ]; then \
 		echo "building: one or two minutes"; \
 		{ { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } \
 			&& $(BIN)/python -m pip install --disable-pip-version-check 'maturin>=1.9,<2' \
