@@ -156,10 +156,13 @@ def check_files(report: Report, folder: Path) -> None:
     wheels = sorted(folder.glob("*.whl"))
     report.step("twine check", [tool("twine"), "check", "--strict", *wheels, *folder.glob("*.tar.gz")])
     for wheel in wheels:
-        tag = wheel.stem.split("-")[-1].split(".")[0]
+        tags = wheel.stem.split("-")[-1].split(".")
         printed = report.step(f"auditwheel: {wheel.name}", [tool("auditwheel"), "show", wheel])
         if printed is not None:
-            report.note(f"auditwheel agrees on {tag}", tag in printed)
+            quoted = [
+                f'"{tag}"' in printed for tag in tags
+            ]  # The name of the wheel is printed without quotes.
+            report.note(f"auditwheel agrees on {' or '.join(tags)}", any(quoted))
         report.step(f"abi3audit: {wheel.name}", [tool("abi3audit"), "--strict", wheel])
 
 
