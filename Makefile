@@ -3,14 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DEVELOP = PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+DEVELOP = PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet
 FUZZ_SECONDS ?= 7200
 FUZZ_SEED ?=
 RUST_NEEDED := 1.89
 PYTHON_NEEDED := 3.10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-rust test-python lint format fuzz bench docs conformance clean tools
+.PHONY: help demo release test test-slow test-rust test-python lint format fuzz bench docs conformance clean tools
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -34,6 +34,7 @@ lint: $(VENV)/built ## formatting, clippy, ruff, mypy, stubs
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --workspace
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -65,6 +66,9 @@ docs: $(VENV)/built ## all documents as web pages, under target/site
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html -c docs . target/site
 	@echo "target/site/docs/index.html; the core: target/doc/unbend/index.html"
 
+release: tools ## all that a release publishes, built and checked under dist, and what could not be done here
+	$(PYTHON) packaging/release.py
+
 conformance: $(VENV)/built ## make the golden numbers under tests/data again
 	$(BIN)/pip install --quiet mpmath
 	$(BIN)/python tests/data/faithfulness/make.py
@@ -78,15 +82,20 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -
 $(VENV)/built: $(VENV)/ready $(SOURCES)
 	@$(BIN)/maturin --version >/dev/null
 	@echo "building, with all optional packages: some minutes"
-	@$(DEVELOP) --extras plot,parquet,report,anndata,zarr,dask,mvu,mesh
+	@$(DEVELOP) --release --extras plot,parquet,report,anndata,zarr,dask,mvu,mesh
 	@touch $@
 
-# The demo needs few packages.
+# The demo needs few packages, and a build that is quick rather than fast. What is built for the tests serves it too. The
+# output of pip and maturin is shown if they fail; the next `make test` builds with all optimizations again.
 $(VENV)/shown: $(SOURCES) | tools
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "building: two or three minutes"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
-	@$(DEVELOP) --extras plot
+	@mkdir -p target
+	@if ! test -e $(VENV)/built || [ -n "$$(find $(SOURCES) -newer $(VENV)/built)" ]; then \
+		echo "building: one or two minutes"; \
+		{ { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } \
+			&& $(BIN)/python -m pip install --disable-pip-version-check 'maturin>=1.9,<2' \
+			&& $(DEVELOP) --profile quick --extras plot; } >target/demo.log 2>&1 || { cat target/demo.log; exit 1; }; \
+		rm -f $(VENV)/built; \
+	fi
 	@touch $@
 
 $(VENV)/ready: pyproject.toml | tools

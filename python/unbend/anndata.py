@@ -30,8 +30,11 @@ def embed(
     *,
     estimator: Any = None,
     neighbors_key: str | None = None,
+    copy: bool = False,
 ) -> Any:
     """Embed the observations of an AnnData, and store the embedding in it.
+
+    It is called as the functions of ``scanpy.external`` are.
 
     Parameters
     ----------
@@ -47,11 +50,13 @@ def embed(
     neighbors_key : str, optional
         Neighbors in `adata` to use: "neighbors" for those of ``scanpy.pp.neighbors``. They must have been
         found in `use_rep`. By default neighbors are searched, exactly.
+    copy : bool, default False
+        Whether to store the embedding in a copy, and return the copy.
 
     Returns
     -------
-    estimator
-        The fitted estimator, which can place further observations.
+    estimator or AnnData
+        The fitted estimator, which can place further observations; the copy if `copy` is True.
 
     Examples
     --------
@@ -61,6 +66,9 @@ def embed(
     >>> model = ub.anndata.embed(cells, use_rep="X_pca", key_added="X_psa")
     >>> cells.obsm["X_psa"].shape, bool(cells.uns["X_psa"]["r_n"] < 0.1)
     ((1000, 2), True)
+    >>> changed = ub.anndata.embed(cells, key_added="X_gp", estimator=ub.GreedyProcrustes(), copy=True)
+    >>> "X_gp" in changed.obsm, "X_gp" in cells.obsm
+    (True, False)
     """
     from . import __version__
 
@@ -73,7 +81,8 @@ def embed(
     x = _data(adata, use_rep)
     options = {} if neighbors_key is None else {"neighborhoods": _graph(adata, use_rep, neighbors_key)}
     estimator.fit(x, **options)
-    adata.obsm[key_added] = estimator.embedding_
+    target = adata.copy() if copy else adata
+    target.obsm[key_added] = estimator.embedding_
     record = {"method": type(estimator).__name__, "use_rep": use_rep, "unbend": __version__}
     if neighbors_key is not None:
         record["neighbors_key"] = neighbors_key
@@ -82,8 +91,8 @@ def embed(
         record |= {"r_n": m.r_n, "r_c": m.r_c, "lower_bound": m.lower_bound}
     parameters = estimator.get_params(deep=False).items()
     storable = {name: value for name, value in parameters if isinstance(value, bool | int | float | str)}
-    adata.uns[key_added] = record | {"params": storable}  # An .h5ad file holds no None and no functions.
-    return estimator
+    target.uns[key_added] = record | {"params": storable}  # An .h5ad file holds no None and no functions.
+    return target if copy else estimator
 
 
 def quality(

@@ -19,6 +19,10 @@
 //! Dependencies point one way: `linalg` and `neighbors`, then `charts`, then `measure`, then `embed`; `spectral` uses
 //! `charts`, but neither `measure` nor `embed`. Results are bit-for-bit the same for any number of threads.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod base;
 pub mod charts;
 pub mod embed;

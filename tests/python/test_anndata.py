@@ -50,6 +50,14 @@ def test_embed_with_another_estimator_and_the_graph_that_is_there(cells):
     assert whole.n_features_in_ == 3
 
 
+def test_a_copy_leaves_the_original_alone(cells):
+    before = sorted(cells.obsm), sorted(cells.uns)
+    made = ub.anndata.embed(cells, key_added="X_pc2", estimator=ub.PCA(), copy=True)
+    assert (sorted(cells.obsm), sorted(cells.uns)) == before
+    assert np.array_equal(made.obsm["X_pc2"], ub.PCA().fit_transform(cells.obsm["X_pca"]))
+    assert made.uns["X_pc2"]["method"] == "PCA"
+
+
 def test_what_is_embedded_can_be_written(cells, tmp_path):
     ub.anndata.embed(cells)
     cells.write_h5ad(tmp_path / "a.h5ad")

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import subprocess
@@ -52,9 +53,9 @@ def test_version():
     assert ub.__version__ == version
 
 
-def test_citations_name_this_version():
-    text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {ub.__version__}\n" in text
+def test_citations_and_recipes_name_this_version():
+    assert f"\nversion: {ub.__version__}\n" in text_of("CITATION.cff")
+    assert f'\n  version: "{ub.__version__}"\n' in text_of("packaging/conda/recipe.yaml")
 
 
 def test_types_are_shipped():
@@ -152,3 +153,60 @@ def test_there_are_examples():
         )
         > 5
     )
+
+
+# ---------------------------------------------------------------------------- releasing
+
+
+def text_of(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def project():
+    """Return pyproject.toml, as far as the tests need it; tomllib is newer than the oldest Python."""
+    text = text_of("pyproject.toml")
+    (oldest,) = re.findall(r'^requires-python = ">=3\.(\d+)"$', text, re.MULTILINE)
+    (listed,) = re.findall(r"^dependencies = \[(.*)\]$", text, re.MULTILINE)
+    versions = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', text)
+    return int(oldest), dict(re.findall(r'"([\w-]+)>=([\d.]+)"', listed)), sorted(map(int, versions))
+
+
+def test_the_changelog_has_this_version():
+    headings = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert headings[0] == ("Unreleased", "")
+    assert [version for version, _ in headings][1] == ub.__version__
+    assert all(date for _, date in headings[1:])
+
+
+@pytest.mark.parametrize("name", ["python/README.md", "rust/README.md"])
+def test_pages_of_registries_have_no_relative_links(name):
+    """A registry shows the page without the files beside it."""
+    links = re.findall(r"\]\((.*?)\)|(?:src|href)=\"(.*?)\"", text_of(name))
+    assert [link for pair in links for link in pair if link and not link.startswith("https://")] == []
+
+
+def test_the_example_on_the_page_of_the_registry_runs(capsys):
+    (block,) = re.findall(r"^```python\n(.*?)^```", text_of("python/README.md"), re.DOTALL | re.MULTILINE)
+    exec(block, {})
+    assert "R_N" in capsys.readouterr().out
+
+
+def test_the_versions_that_are_tested_are_those_that_are_named():
+    oldest, dependencies, versions = project()
+    assert versions[0] == oldest
+    assert versions == list(range(oldest, versions[-1] + 1))
+    tested = [f"3.{minor}" for minor in versions]
+    assert f"python: {json.dumps(tested)}" in text_of(".github/workflows/release.yml")
+    assert f"PYTHONS = ({json.dumps(tested)[1:-1]})" in text_of("packaging/release.py")
+    page = text_of("docs/compatibility.md")
+    named = {"CPython": f"3.{oldest}", "NumPy": dependencies["numpy"], "SciPy": dependencies["scipy"]}
+    for name, version in (named | {"scikit-learn": dependencies["scikit-learn"]}).items():
+        assert re.search(rf"^\| {name} \| {re.escape(version)} and newer", page, re.MULTILINE), name
+
+
+def test_the_workflow_builds_what_the_program_builds():
+    workflow = text_of(".github/workflows/release.yml")
+    targets = re.findall(r'^    "(\S+-linux-\w+)": "(\w+)",$', text_of("packaging/release.py"), re.MULTILINE)
+    assert len(targets) == 4
+    for target, tag in targets:
+        assert f"target: {target}, tag: {tag}" in workflow

@@ -91,6 +91,12 @@ class Neighborhoods:
     (array([1], dtype=uint32), [1.0, 1.0, 2.0])
     """
 
+    core: _core.Graph
+    distances: Array | None
+    method: FoundBy
+    recall_: float | None
+    seconds: float | None
+
     def __init__(
         self,
         indices: npt.NDArray[np.uint32],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Value:
             for mine, theirs in zip(self._numbers(), other._numbers(), strict=True)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def _numbers(self) -> tuple[Any, Any]:
         null = math.nan if self.null is None else self.null

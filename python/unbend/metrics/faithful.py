@@ -170,7 +170,7 @@ class Faithfulness(WithErrors):
             np.array_equal(values, other.per_point[name]) for name, values in self.per_point.items()
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def _counted(self) -> dict[str, float | int]:
         """Return the means and counts without the overlap."""

@@ -265,7 +265,7 @@ def _shorthand(name: Name, scores: tuple[float, float], text: str) -> Callable[.
     return scoring(*scores, of="ranks")(measure)
 
 
-trustworthiness = _shorthand(
+trustworthiness: Callable[..., Any] = _shorthand(
     "trustworthiness",
     (1.0, 0.802),
     """Return T(k), the trustworthiness: whether the nearest in Y are near in X (Venna & Kaski 2001).
@@ -275,12 +275,12 @@ trustworthiness = _shorthand(
     n k (2n - 3k - 1) / 2, and n (n - k) (n - k - 1) / 2 if k >= n / 2.
     """,
 )
-continuity = _shorthand(
+continuity: Callable[..., Any] = _shorthand(
     "continuity",
     (1.0, 0.99),
     "Return C(k), the continuity: whether the nearest in X are near in Y; T(k) with X and Y exchanged.",
 )
-q_nx = _shorthand(
+q_nx: Callable[..., Any] = _shorthand(
     "q_nx",
     (0.998, 0.397),
     """Return Q_NX(k): the share of the k nearest that X and Y have in common (Lee & Verleysen 2009).
@@ -288,12 +288,12 @@ q_nx = _shorthand(
     In [0, 1]: 1 is perfect, and k / (n - 1) is chance.
     """,
 )
-r_nx = _shorthand(
+r_nx: Callable[..., Any] = _shorthand(
     "r_nx",
     (0.998, 0.389),
     "Return R_NX(k): :func:`q_nx` scaled so that chance is 0 and perfection 1 (Lee et al. 2013).",
 )
-lcmc = _shorthand(
+lcmc: Callable[..., Any] = _shorthand(
     "lcmc",
     (0.986, 0.385),
     """Return LCMC(k), the local continuity meta-criterion: :func:`q_nx` minus chance (Chen & Buja 2009).
@@ -301,7 +301,7 @@ lcmc = _shorthand(
     At most 1 - k / (n - 1), and 0 at random. It is largest at the k of ``ranks(...).best_k``.
     """,
 )
-rand_index = _shorthand(
+rand_index: Callable[..., Any] = _shorthand(
     "rand_index",
     (1.0, 0.986),
     """Return the Rand index of the neighbors in X and in Y (France & Carroll 2007).

@@ -5,6 +5,7 @@ import os
 import pickle
 import stat
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -370,3 +371,22 @@ def test_damaged_member(path):
 def test_unreadable(path):
     path.chmod(stat.S_IWUSR)
     assert "Permission denied" in refused(path)
+
+
+EARLIER = sorted((Path(__file__).parents[2] / "data" / "models").glob("*.unbend"))
+
+
+@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.stem)
+def test_models_of_earlier_versions(path):
+    """Fitted points keep their position, so the model says itself what it must give."""
+    with zipfile.ZipFile(path) as archive:
+        recorded = archive.read("embedding_.npy")
+    model = ub.load(path)
+    assert model.embedding_.tobytes() == recorded[-model.embedding_.nbytes :]
+    assert np.array_equal(model.transform(np.asarray(model.X_fit_)), model.embedding_)
+    assert np.isfinite(model.transform(np.asarray(model.X_fit_) + 0.01)).all()
+    assert model.faithfulness_.r_n < 0.1
+
+
+def test_there_is_a_model_of_the_first_release():
+    assert "procrustes-0.1.0" in {path.stem for path in EARLIER}
