@@ -1,12 +1,17 @@
 """How the documents become web pages: `make docs`. The sources are all Markdown files of the project."""
 
+import sys
+from pathlib import Path
+
 import unbend
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "unbend"
 author = "the authors of unbend"
 version = release = unbend.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "notebook_pages"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = ["docs/**", "*.md", "tests/data/faithfulness/README.md"]

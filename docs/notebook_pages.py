@@ -1,0 +1,40 @@
+"""Jupyter notebooks as pages of the site: cells become Markdown, outputs become text and pictures.
+
+Nothing is run here. `python -m experiments.gallery.notebooks` runs the notebooks and writes their outputs.
+"""
+
+import json
+
+from myst_parser.sphinx_ import MystParser
+
+
+class NotebookParser(MystParser):
+    """Reads a notebook as the Markdown page that it looks like."""
+
+    supported = ("ipynb",)
+
+    def parse(self, inputstring, document):
+        super().parse(as_markdown(json.loads(inputstring)), document)
+
+
+def as_markdown(notebook):
+    parts = []
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        parts.append(f"```python\n{source}\n```" if cell["cell_type"] == "code" else source)
+        parts += [shown(output) for output in cell.get("outputs", ())]
+    return "\n\n".join(parts) + "\n"
+
+
+def shown(output):
+    if output["output_type"] == "stream":
+        return "```text\n" + "".join(output["text"]) + "```"
+    picture = "".join(output["data"]["image/png"]).replace("\n", "")
+    words = output["metadata"]["alt"]
+    return f"![{words}](data:image/png;base64,{picture})"
+
+
+def setup(app):
+    app.add_source_suffix(".ipynb", "ipynb")
+    app.add_source_parser(NotebookParser)
+    return {"parallel_read_safe": True}
