@@ -5,7 +5,7 @@ Nothing is run here. `python -m experiments.gallery.notebooks` runs the notebook
 
 import json
 
-from myst_parser.sphinx_ import MystParser
+from myst_parser.parsers.sphinx_ import MystParser
 
 
 class NotebookParser(MystParser):
@@ -14,10 +14,12 @@ class NotebookParser(MystParser):
     supported = ("ipynb",)
 
     def parse(self, inputstring, document):
+        """Parse the Markdown that stands for the notebook."""
         super().parse(as_markdown(json.loads(inputstring)), document)
 
 
 def as_markdown(notebook):
+    """Return the cells and their outputs as Markdown."""
     parts = []
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
@@ -27,6 +29,7 @@ def as_markdown(notebook):
 
 
 def shown(output):
+    """Return one output as Markdown: text, or a picture with its description."""
     if output["output_type"] == "stream":
         return "```text\n" + "".join(output["text"]) + "```"
     picture = "".join(output["data"]["image/png"]).replace("\n", "")
@@ -35,6 +38,7 @@ def shown(output):
 
 
 def setup(app):
+    """Let Sphinx read notebooks."""
     app.add_source_suffix(".ipynb", "ipynb")
     app.add_source_parser(NotebookParser)
     return {"parallel_read_safe": True}

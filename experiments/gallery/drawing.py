@@ -7,8 +7,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import unbend as ub
-
-from experiments.pictures.gallery import narrow
+from PIL import Image
 
 DPI = 100
 COLUMN, ROW, FONT = 3.7, 3.3, 12
@@ -78,4 +77,7 @@ def space(n_rows, n_columns=2, height=ROW):
 def save(figure, path):
     figure.savefig(path, dpi=DPI)
     plt.close("all")
-    narrow(path)
+    with Image.open(path) as image:
+        # An octree keeps the colors of small groups, which a median cut would mix.
+        few = image.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)

@@ -2,8 +2,9 @@
 
 python -m experiments.gallery.notebooks [NAME ...]        # for example table_to_map
 
-Code cells are run in order in one namespace, as Jupyter does; figures that a cell leaves open are shown below it. The
-cells use plain Python, so that no kernel is needed. A picture is described by the comment in the last line of its cell.
+Code cells are run in order in one namespace, as Jupyter does; figures that a cell leaves open are shown below
+it. The cells use plain Python, so that no kernel is needed. The comment in the last line of a cell describes
+its picture.
 """
 
 import base64

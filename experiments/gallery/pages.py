@@ -1,7 +1,7 @@
 """The gallery of real data: runs the code of its pages, and writes what it prints, tables and pictures.
 
 python -m experiments.gallery.pages --data FOLDER              # all pages whose files are there
-python -m experiments.gallery.pages camera sphere              # some pages; camera, digits and sphere need no files
+python -m experiments.gallery.pages umap sphere                # camera, digits, sphere and umap need no files
 
 Each page of docs/gallery names its files. They are looked for in FOLDER and in the folders right below it. A page
 whose files are absent is skipped. What a block prints is written below it, the table of a page between its marks,
@@ -28,7 +28,9 @@ SUBJECTS = (
     *("wifi", "neurons", "walking", "surfaces", "colors", "molecules"),
     *("faces", "cells", "camera", "digits", "sphere", "umap"),
 )
-BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?P<printed>\n```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n(?P<printed>\n```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE
+)
 TABLE = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end -->)", re.DOTALL)
 FILE = re.compile(r'np\.load\("(\w+\.npz)"\)')
 WIDTH = 88

@@ -37,7 +37,11 @@ def sheet(n=24):
     i = np.arange(n * n).reshape(n, n)
     a, b, c, d = (part.ravel() for part in (i[:-1, :-1], i[1:, :-1], i[1:, 1:], i[:-1, 1:]))
     faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
-    return {"X": np.column_stack([u, v, 0.05 * np.sin(6 * u)]), "faces": faces, "params": np.column_stack([u, v])}
+    return {
+        "X": np.column_stack([u, v, 0.05 * np.sin(6 * u)]),
+        "faces": faces,
+        "params": np.column_stack([u, v]),
+    }
 
 
 def two_sheets(rng):

@@ -1,6 +1,5 @@
 """The shapes of a molecule: a sphere and a Klein bottle."""
 
-import numpy as np
 import unbend as ub
 from sklearn.decomposition import PCA
 

@@ -16,7 +16,13 @@ def show(page):
         model = ub.ProcrustesAlignment(n_components=3).fit(x)
         maps = [by_unbend(model), *by_others(x, 3)[:2]]
         rows += [
-            (name, m.tool, f"{disparity(truth, m.points):.4f}", f"{ub.faithfulness(x, m.points).r_n:.4f}", m.trust)
+            (
+                name,
+                m.tool,
+                f"{disparity(truth, m.points):.4f}",
+                f"{ub.faithfulness(x, m.points).r_n:.4f}",
+                m.trust,
+            )
             for m in maps
         ]
         if name == "egg":

@@ -54,7 +54,7 @@ def show(page):
                 for m in (
                     by_unbend(whole),
                     by_unbend(ub.ProcrustesAlignment().fit(sample)),
-                    *by_others(sample),
+                    *by_others(sample)[:2],
                 )
             )
         ]

@@ -1,34 +1,29 @@
 """unbend and UMAP on data of either kind: a surface, and groups."""
 
-import numpy as np
-
 from experiments.gallery.drawing import dots, onto, panels, position_colors
 from experiments.gallery.tools import HAS_UMAP, accuracy, by_umap, by_unbend, disparity, table
 
-DRAWN = 12_000
-
 
 def show(page):
-    cloth, grid, digits, labels = (page[name] for name in ("cloth", "grid", "digits", "labels"))
-    rows = np.random.default_rng(0).permutation(len(cloth))[:DRAWN]
-    colors = position_colors(grid)[rows]
-    surfaces, groups = [by_unbend(page["flat"])], [by_unbend(page["ten"])]
+    views, places, digits, labels = (page[name] for name in ("views", "places", "digits", "labels"))
+    surfaces, groups = [by_unbend(page["camera"])], [by_unbend(page["ten"])]
     if HAS_UMAP:
-        surfaces.append(by_umap(cloth))
+        surfaces.append(by_umap(views))
         groups.append(by_umap(digits))
-    figure, places = panels(2)
+    figure, axes = panels(2)
     for k, (surface, group) in enumerate(zip(surfaces, groups, strict=True)):
-        dots(places[k], onto(grid, surface.points)[rows], colors, f"a folded cloth, {surface.tool}", size=2)
-        dots(places[k + 2], group.points, labels, f"written digits, {group.tool}", cmap="tab10")
-    found = [
+        colors = position_colors(places)
+        dots(axes[k], onto(places, surface.points), colors, f"moving camera, {surface.tool}")
+        dots(axes[k + 2], group.points, labels, f"written digits, {group.tool}", cmap="tab10")
+    rows = [
         (
             surface.tool,
-            f"{disparity(grid, surface.points):.4f}",
+            f"{disparity(places, surface.points):.3f}",
             surface.trust,
             f"{accuracy(group.points, labels):.3f}",
             group.trust,
         )
         for surface, group in zip(surfaces, groups, strict=True)
     ]
-    head = ("tool", "cloth: disparity", "cloth: verdict", "digits: accuracy of labels", "digits: verdict")
-    return table(head, *found), figure
+    head = ("tool", "camera: disparity", "camera: verdict", "digits: accuracy of labels", "digits: verdict")
+    return table(head, *rows), figure
