@@ -17,7 +17,7 @@ N = 600
 def mixed(points, columns, rng):
     """Points of few dimensions in many columns, without stretching, and a little noise."""
     mix = np.linalg.qr(rng.normal(size=(columns, points.shape[1])))[0]
-    return points @ mix.T + 0.01 * rng.normal(size=(len(points), columns))
+    return points @ mix.T + 0.002 * rng.normal(size=(len(points), columns))
 
 
 def ring(columns, rng):
@@ -46,9 +46,9 @@ def sheet(n=24):
 
 def two_sheets(rng):
     """A sphere, and a tube that meets it in two circles."""
-    sphere = rng.normal(size=(2400, 3))
+    sphere = rng.normal(size=(1500, 3))
     sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
-    angles, heights = rng.uniform(0, 2 * np.pi, 2400), rng.uniform(-1.6, 1.6, 2400)
+    angles, heights = rng.uniform(0, 2 * np.pi, 1500), rng.uniform(-1.6, 1.6, 1500)
     tube = np.column_stack([0.7 * np.cos(angles), 0.7 * np.sin(angles), heights])
     return {"X": mixed(np.concatenate([sphere, tube]), 24, np.random.default_rng(1))}
 
