@@ -60,18 +60,29 @@ def frame(ax, title):
         side.set_color("0.8")
 
 
-def in_space(figure, place, points, colors, title, size=4, view=(20, -60)):
-    """Draw points in space; `place` is rows, columns and number, as of add_subplot."""
+def in_space(figure, place, points, colors, title, size=4, pale=True):
+    """Draw points in space, distant ones pale; `place` is rows, columns and number, as of add_subplot."""
     ax = figure.add_subplot(*place, projection="3d")
-    ax.scatter(*points.T, c=colors, s=size, linewidths=0)
+    ax.scatter(*points.T, c=colors, s=size, linewidths=0, depthshade=pale)
     ax.set_box_aspect(np.ptp(points, axis=0), zoom=1.35)
-    ax.view_init(*view)
+    ax.view_init(20, -60)
     ax.set_axis_off()
     ax.set_title(title, fontsize=FONT)
 
 
 def space(n_rows, n_columns=2, height=ROW):
     return plt.figure(figsize=(COLUMN * n_columns, height * n_rows), layout="constrained")
+
+
+def sheet(paths):
+    """All pictures on one, small."""
+    figure, places = plt.subplots(-(-len(paths) // 3), 3, figsize=(7.5, 9.2), layout="constrained")
+    for ax, path in zip(places.ravel(), paths, strict=False):
+        ax.imshow(plt.imread(path))
+        ax.set_title(path.stem, fontsize=FONT)
+    for ax in places.ravel():
+        ax.set_axis_off()
+    return figure
 
 
 def save(figure, path):

@@ -5,7 +5,7 @@ python -m experiments.gallery.pages umap sphere                # camera, digits,
 
 Each page of docs/gallery names its files. They are looked for in FOLDER and in the folders right below it. A page
 whose files are absent is skipped. What a block prints is written below it, the table of a page between its marks,
-and the picture to docs/gallery. UMAP takes part if umap-learn is installed.
+and the picture to docs/gallery, also as part of index.png. UMAP takes part if umap-learn is installed.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import time
 import warnings
 from pathlib import Path
 
-from experiments.gallery.drawing import save
+from experiments.gallery.drawing import save, sheet
 from experiments.gallery.tools import HAS_UMAP
 
 FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
@@ -100,6 +100,7 @@ def main():
         os.chdir(files)
         for name in options.names or SUBJECTS:
             write(name)
+    save(sheet([FOLDER / f"{name}.png" for name in SUBJECTS]), FOLDER / "index.png")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def show(page):
     colors = rgb(page["lab"])
     maps = [by_unbend(page["psa"]), *by_others(x, 3)]
     figure = space(2)
-    in_space(figure, (2, 2, 1), truth, colors, "Munsell's solid", size=9)
+    in_space(figure, (2, 2, 1), truth, colors, "Munsell's solid", size=9, pale=False)
     for place, found in enumerate(maps[:3], 2):
-        in_space(figure, (2, 2, place), onto(truth, found.points), colors, found.tool, size=9)
+        in_space(figure, (2, 2, place), onto(truth, found.points), colors, found.tool, size=9, pale=False)
     return truth_table(x, truth, maps), figure
