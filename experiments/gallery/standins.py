@@ -45,12 +45,13 @@ def sheet(n=24):
 
 
 def two_sheets(rng):
-    """A sphere, and a tube that meets it in two circles."""
+    """A sphere, and a plane that cuts it in half; gaps on both sides of the circle where they meet."""
     sphere = rng.normal(size=(1500, 3))
     sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
-    angles, heights = rng.uniform(0, 2 * np.pi, 1500), rng.uniform(-1.6, 1.6, 1500)
-    tube = np.column_stack([0.7 * np.cos(angles), 0.7 * np.sin(angles), heights])
-    return {"X": mixed(np.concatenate([sphere, tube]), 24, np.random.default_rng(1))}
+    plane = rng.uniform(-1.7, 1.7, (1500, 3)) * [1, 1, 0]
+    from_circle = np.append(np.abs(sphere[:, 2]), np.abs(np.hypot(plane[:, 0], plane[:, 1]) - 1))
+    solid = np.concatenate([sphere, plane])[(from_circle < 0.12) | (from_circle > 0.35)]
+    return {"X": mixed(solid, 24, rng)}
 
 
 def spectra(rng):
