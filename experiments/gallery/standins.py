@@ -50,7 +50,7 @@ def two_sheets(rng):
     sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
     plane = rng.uniform(-1.7, 1.7, (1500, 3)) * [1, 1, 0]
     from_circle = np.append(np.abs(sphere[:, 2]), np.abs(np.hypot(plane[:, 0], plane[:, 1]) - 1))
-    solid = np.concatenate([sphere, plane])[(from_circle < 0.12) | (from_circle > 0.35)]
+    solid = np.concatenate([sphere, plane])[(from_circle < 0.12) | (from_circle > 0.55)]
     return {"X": mixed(solid, 24, rng)}
 
 
