@@ -4,8 +4,11 @@ Nothing is run here. `python -m experiments.gallery.notebooks` runs the notebook
 """
 
 import json
+import textwrap
 
 from myst_parser.parsers.sphinx_ import MystParser
+
+WIDTH = 88  # Characters; longer lines of output are wrapped.
 
 
 class NotebookParser(MystParser):
@@ -31,10 +34,16 @@ def as_markdown(notebook):
 def shown(output):
     """Return one output as Markdown: text, or a picture with its description."""
     if output["output_type"] == "stream":
-        return "```text\n" + "".join(output["text"]) + "```"
+        lines = "".join(output["text"]).splitlines()
+        return "\n".join(["```text", *(part for line in lines for part in wrapped(line)), "```"])
     picture = "".join(output["data"]["image/png"]).replace("\n", "")
-    words = output["metadata"]["alt"]
+    words = output["metadata"].get("alt", "")
     return f"![{words}](data:image/png;base64,{picture})"
+
+
+def wrapped(line):
+    """Return a line in parts that fit on the page."""
+    return [line] if len(line) <= WIDTH else textwrap.wrap(line, WIDTH, subsequent_indent="    ")
 
 
 def setup(app):
