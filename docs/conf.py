@@ -12,7 +12,7 @@ project = "unbend"
 author = "the authors of unbend"
 version = release = unbend.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "notebook_pages"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = ["docs/**", "*.md", "tests/data/faithfulness/README.md"]

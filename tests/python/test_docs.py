@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 import re
 import shlex
 import sys
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 import unbend as ub
 from unbend.cli import main, parser
+
+from experiments.gallery import notebooks, pages, standins
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -47,11 +50,35 @@ WITH_BLOCKS = [
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    if page.parent.name == "gallery":
+        standins.write(tmp_path)  # the real files are not part of the project
     namespace = {"__name__": page.stem}
     for place, block in enumerate(blocks(page), 1):
         exec(compile(block, f"{called(page)}, Python block {place}", "exec"), namespace)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")  # many open figures make matplotlib warn
+
+
+NOTEBOOKS = sorted(ROOT.glob("docs/notebooks/*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=called)
+@pytest.mark.filterwarnings("ignore")
+def test_notebooks_run(path, tmp_path, monkeypatch):
+    """Every cell runs, and what is stored has the outputs of the same kinds."""
+    monkeypatch.chdir(tmp_path)
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    kinds = [[output["output_type"] for output in cell.get("outputs", ())] for cell in stored["cells"]]
+    again = notebooks.run(stored, path.stem)["cells"]
+    assert [[output["output_type"] for output in cell.get("outputs", ())] for cell in again] == kinds
+    assert sum(map(len, kinds)) >= 5
+    assert path.stat().st_size < 200_000
+
+
+def test_three_notebooks_and_a_picture_for_every_page_of_the_gallery():
+    assert len(NOTEBOOKS) == 3
+    assert {path.stem for path in ROOT.glob("docs/gallery/*.png")} == {*pages.SUBJECTS, "index"}
+    assert all(path.stat().st_size < 150_000 for path in ROOT.glob("docs/gallery/*.png"))
 
 
 COMMANDS = re.compile(r"^(?: {4}|\$ )?(unbend [a-z]+ .*?)(?:  +#.*| \|.*)?$", re.MULTILINE)
