@@ -19,9 +19,15 @@ from ...core.parameters import entries, table
 from ...core.shared_parameters import SHARED
 from ...fit.procrustes.kinds import KINDS
 
-__all__ = ["PARAMETERS"]
+__all__ = ["METRICS", "PARAMETERS"]
 
 proportion = number(lambda v: 0 < v < 1, "between 0 and 1")
+
+METRICS = (
+    *("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "hamming", "haversine"),
+    *("jaccard", "manhattan"),
+)
+"""Metrics of scikit-learn without parameters of their own, other than the Euclidean one."""
 
 PARAMETERS = table(
     *SHARED,
@@ -233,9 +239,14 @@ PARAMETERS = table(
     ),
     Isomap=entries(
         """
+        metric
+            Distance of two points. "euclidean" is fastest. "precomputed": `X` holds the distances between all
+            points, or is a sparse graph of distances, whose edges are all used unless `n_neighbors` or `radius` is
+            given. The other metrics are those of scikit-learn, such as "manhattan" and "cosine".
         random_state
             Seed or generator for the landmarks; nothing else is random.
         """,
+        metric=choice("euclidean", "precomputed", *METRICS),
         random_state=seed,
     ),
     ModifiedLLE=entries(

@@ -91,8 +91,8 @@ class GeodesicStress:
     def _centered(self, change: Array) -> Array:
         """Return changes that leave the mean of each component without held points where it is."""
         labels = self.problem.component_labels
-        means = np.stack([np.bincount(labels, column) for column in change.T], axis=1)
-        means = means / np.bincount(labels)[:, None]
+        sums = np.stack([np.bincount(labels, column) for column in change.T], axis=1)
+        means: Array = sums / np.bincount(labels)[:, None]
         means[labels[~self._free]] = 0.0
         centered: Array = change - means[labels]
         return centered
