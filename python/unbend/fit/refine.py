@@ -22,7 +22,6 @@ from ..metrics.table import PARAMETERS
 from .assembly import solve
 from .pins import HeldSystem, Pins
 from .problem import Array, Flags, Objective, Problem
-from .scaling.geodesics import GeodesicStress
 from .trust.guard import Guard
 
 Lowered = Literal["R_N", "R", "R_C", "stress"]
@@ -222,6 +221,8 @@ def refine(
     steps = Steps(method, int(max_iter), tol, max_time)
     watched, progress = Guard(problem, start), Progress(verbose, callback)
     if objective == "stress":
+        from .scaling.geodesics import GeodesicStress  # It imports scipy, which takes long.
+
         target = GeodesicStress(watched.clean, pins, progress.progress)
         with progress.stage("refine"):
             return _Run(target, start, steps, 0.0, progress, "stress", watched if guard else None, pins).run()
