@@ -2,6 +2,7 @@
 
     python -m experiments.papers.geodesic_stress                    # made data
     python -m experiments.papers.geodesic_stress --real FOLDER      # and those of bench_hard.py that are there
+    python -m experiments.papers.geodesic_stress --folds            # sheets that lie on themselves
     python -m experiments.papers.geodesic_stress --large            # time of 100,000 points
     python -m experiments.papers.geodesic_stress --quick            # one set
 
@@ -38,11 +39,15 @@ MADE = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--real", metavar="FOLDER", type=Path, help="where the real sets are")
+    parser.add_argument("--folds", action="store_true", help="unfold sheets")
     parser.add_argument("--large", action="store_true", help="time 100,000 points")
     parser.add_argument("--quick", action="store_true", help="one set")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(machine(2, ("unbend", "numpy", "scipy", "scikit-learn")))
+    if options.folds:
+        folds()
+        return
     if options.large:
         large(100_000)
         return
@@ -75,6 +80,26 @@ def compared(name, x, truth, *_):
     cells = (f"{share:.3f}" for share in shares)
     row(name, len(x), *cells, f"{stress[0]:.4f}", f"{stress[-1]:.4f}", found["stress"].status)
     return shares
+
+
+def folds():
+    """Overlap and R_N of a sheet, 3 x 1, whose end is folded over; by R_N, by stress, and by R_N after stress."""
+    rng = np.random.default_rng(0)
+    truth = rng.random((1000, 2)) * [3.0, 1.0]
+    x = np.column_stack([truth, 0.2 * np.sin(2 * truth[:, 0])])
+    row("folded over", "start", "R_N", "stress", "stress, then R_N")
+    row("---", *["--:"] * 4)
+    for length in (0.2, 0.5, 0.8, 1.5):
+        start = truth + rng.normal(scale=1e-3, size=truth.shape)
+        over = start[:, 0] > 3 - length
+        start[over, 0] = 2 * (3 - length) - start[over, 0]
+        found = [
+            start,
+            *(ub.refine(x, start, n_neighbors=K, objective=each).embedding for each in OBJECTIVES),
+        ]
+        found.append(ub.refine(x, found[-1], n_neighbors=K).embedding)
+        measured = [(ub.metrics.overlap(x, y, K), ub.faithfulness(x, y, K).r_n) for y in found]
+        row(length, *(f"{overlap:.3f}, {r_n:.4f}" for overlap, r_n in measured))
 
 
 def large(n):

@@ -64,7 +64,8 @@ _TABLE = table(
             If True, multiply Y by the best single factor first, for tools that normalize their output.
         guard
             If True, shorten or refuse steps that make trustworthiness, overlap, or distances within some
-            hundred points worse than they are in Y. Set it to False for the algorithm of the paper, which
+            hundred points worse than they are in Y. With objective="stress", only the result must not be worse:
+            what unfolds is worse for some steps. Set it to False for the algorithm of the paper, which
             lowers its objective at any price.
         max_iter
             Maximum number of steps.
@@ -221,12 +222,40 @@ def refine(
     steps = Steps(method, int(max_iter), tol, max_time)
     watched, progress = Guard(problem, start), Progress(verbose, callback)
     if objective == "stress":
-        from .scaling.geodesics import GeodesicStress  # It imports scipy, which takes long.
-
-        target = GeodesicStress(watched.clean, pins, progress.progress)
-        with progress.stage("refine"):
-            return _Run(target, start, steps, 0.0, progress, "stress", watched if guard else None, pins).run()
+        return _stressed(watched, steps, progress, pins, bool(guard))
     return refined(problem.core, start, steps, progress, frames, guard=watched if guard else None, pins=pins)
+
+
+def _stressed(
+    watched: Guard, steps: Steps, progress: Progress, pins: Pins | None, guarded: bool
+) -> Refinement:
+    """Refine an embedding by the stress of geodesic distances.
+
+    What unfolds is worse than the fold for some steps, so the end is examined first, and single steps only if the
+    end does harm.
+    """
+    from .scaling.geodesics import GeodesicStress  # It imports scipy, which takes long.
+
+    target, start = GeodesicStress(watched.clean, pins, progress.progress), watched.start
+
+    def run(guard: Guard | None) -> Refinement:
+        return _Run(target, start, steps, 0.0, progress, "stress", guard, pins).run()
+
+    with progress.stage("refine"):
+        if not guarded:
+            return run(None)
+        try:
+            found = run(None)
+        except RefinementInterrupted as interrupt:
+            if watched.objection(interrupt.embedding):
+                raise RefinementInterrupted(start, interrupt.history[:1]) from interrupt
+            raise
+        objection = watched.objection(found.embedding)
+        if objection is None:
+            return found
+        if found.status in ("stopped", "max_time"):
+            return replace(found, embedding=start, history=found.history[:1], n_iter=0, refused=objection)
+        return run(watched)
 
 
 @dataclass(frozen=True)

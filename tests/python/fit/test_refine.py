@@ -666,6 +666,27 @@ def test_stress_that_is_stopped_keeps_the_best():
     assert found.history[-1] == last[-1]
 
 
+def folded(coordinates, at):
+    """A sheet whose end lies on the rest of it."""
+    y = coordinates + RNG.normal(scale=1e-3, size=coordinates.shape)
+    over = y[:, 0] > at
+    y[over, 0] = 2 * at - y[over, 0]
+    return y
+
+
+@pytest.mark.parametrize("at", [2.6, 2.2])
+def test_the_overlap_of_a_folded_sheet_falls(at):
+    coordinates = RNG.random((800, 2)) * [3.0, 1.0]
+    x, start = np.column_stack([coordinates, np.sin(coordinates[:, 0])]), folded(coordinates, at)
+    found = refine(x, start, 10, objective="stress")
+    before, after = (ub.metrics.overlap(x, y, 10) for y in (start, found.embedding))
+    assert before > 0.005
+    assert after < 0.1 * before
+    by_frames = refine(x, start, 10)
+    assert ub.metrics.overlap(x, by_frames.embedding, 10) > 0.5 * before
+    assert procrustes(coordinates, found.embedding)[2] < 0.05
+
+
 def test_the_guard_watches_stress():
     x, y = clusters()
     found = ub.refine(x, y, 10, objective="stress")
