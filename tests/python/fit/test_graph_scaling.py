@@ -421,7 +421,7 @@ def test_the_verdict_names_the_worst():
     assert "times as long" not in good.verdict_.sentence
     lengths[5] *= 10
     bad, (i, j) = scaled(ends, distances=lengths), sorted(ends[5])
-    said = f" 1 of {len(ends):,} distance is over 1.5 times as long as the shortest path of the others"
+    said = f" 1 of {len(ends):,} distances is over 1.5 times as long as the shortest path of the others"
     assert said in bad.verdict_.sentence
     assert f"that of points {i} and {j} {bad.triangle_inequalities_.worst:.3g} times" in bad.verdict_.sentence
 

@@ -156,9 +156,9 @@ def _too_long(found: TriangleInequalities) -> str:
     if found.worst <= NOTABLE_RATIO:
         return ""
     (i, j), count = found.pairs[0], int((found.ratios > NOTABLE_RATIO).sum())
-    verb = "distance is" if count == 1 else "distances are"
+    verb = "is" if count == 1 else "are"
     return (
-        f" {count:,} of {found.n_examined:,} {verb} over {NOTABLE_RATIO} times as long as the shortest path of "
+        f" {count:,} of {found.n_examined:,} distances {verb} over {NOTABLE_RATIO} times as long as the shortest path of "
         f"the others, that of points {i} and {j} {found.worst:.3g} times."
     )
 
