@@ -158,8 +158,8 @@ def _too_long(found: TriangleInequalities) -> str:
     (i, j), count = found.pairs[0], int((found.ratios > NOTABLE_RATIO).sum())
     verb = "is" if count == 1 else "are"
     return (
-        f" {count:,} of {found.n_examined:,} distances {verb} over {NOTABLE_RATIO} times as long as the shortest path "
-        f"of the others, that of points {i} and {j} {found.worst:.3g} times."
+        f" {count:,} of {found.n_examined:,} distances {verb} over {NOTABLE_RATIO} times as long as the "
+        f"shortest path of the others, that of points {i} and {j} {found.worst:.3g} times."
     )
 
 
