@@ -38,6 +38,9 @@ MAX_JACOBI_STEPS, MULTIGRID_STEPS = 25, 10
 # The lower bound of R_N is used for data of at most this many columns, where it costs a fraction of a step.
 MAX_BOUND_COLUMNS = 16
 
+# The time limit of a refinement that begins when the time is up.
+LEAST_SECONDS = 1e-9
+
 # A step that does harm is shortened to these shares of its length before it is refused.
 STEP_SHARES = (0.5, 0.25, 0.125, 0.0625)
 
@@ -236,10 +239,13 @@ def _stressed(
     """
     from .scaling.geodesics import GeodesicStress  # It imports scipy, which takes long.
 
+    begin = time.perf_counter()
     target, start = GeodesicStress(watched.clean, pins, progress.progress), watched.start
 
     def run(guard: Guard | None) -> Refinement:
-        return _Run(target, start, steps, 0.0, progress, "stress", guard, pins).run()
+        left = steps.max_time and max(LEAST_SECONDS, steps.max_time + begin - time.perf_counter())
+        limits = replace(steps, max_time=left)
+        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins).run()
 
     with progress.stage("refine"):
         if not guarded:

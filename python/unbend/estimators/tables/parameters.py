@@ -251,10 +251,14 @@ PARAMETERS = table(
     ),
     ModifiedLLE=entries(
         """
+        local_components : int, default n_components
+            Dimension of the neighborhoods, d of eq. 3.7, which bounds the number of mixtures. Raise it if the
+            surface has more dimensions than the embedding, or noise of its own: fewer mixtures are used then.
         reg
             Regularization, gamma of eq. 2.3: constant added to the diagonal of the Gram matrix of the
             neighbors, as a share of its trace. Raise it if the weights are unstable.
         """,
+        local_components=optional(count()),
         reg=non_negative,
     ),
     HessianLLE=entries(
