@@ -36,6 +36,7 @@ def main():
     geodesics()
     error_of_isomap()
     projections()
+    linear_projector()
     if options.data:
         pictures |= {"faces": faces(options.data), "digits": digits(options.data)}
     for name, picture in pictures.items():
@@ -216,6 +217,24 @@ def projections():
     for kind in ("gaussian", "sparse", "kane-nelson", "hadamard"):
         made = [ub.RandomProjection(1000, kind=kind, random_state=0).fit(points) for points in (x, spikes)]
         row(kind, *(f"{model.distortion_:.3f}" for model in made))
+
+
+def linear_projector():
+    """Does LLE tend to a linear projection for large n? R^2 of its output by the data, and by the truth."""
+    print("\n### LLE of the swiss roll, k = 12: R^2 by a linear map of the data, and by one of the truth\n")
+    weights = (1e-3, 1e-6, 1e-9)
+    row("n", *(f"reg = {reg:g}" for reg in weights))
+    row("--:", *["--:"] * len(weights))
+    for n in (500, 1000, 2000, 4000):
+        x, truth = ub.datasets.swiss_roll(n, random_state=0)
+        made = [ub.LocallyLinearEmbedding(2, 12, reg=reg).fit_transform(x) for reg in weights]
+        row(n, *(f"{linear_share(x, y):.3f}, {linear_share(truth, y):.3f}" for y in made))
+
+
+def linear_share(x, y):
+    """The share of the variance of an embedding that an affine map of other coordinates explains."""
+    wide = np.column_stack([x, np.ones(len(x))])
+    return 1 - (y - wide @ np.linalg.lstsq(wide, y, rcond=None)[0]).var() / y.var()
 
 
 # Images ----------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .fit.cut import Seam
     from .fit.procrustes import NotFlatWarning
     from .fit.scaling.ambiguity import Ambiguity
+    from .fit.scaling.paths import TriangleInequalities
     from .fit.scaling.verdict import ScalingVerdict
     from .fit.spectral.eigenvectors import GapWarning
     from .fit.spectral.normalized import CollapsedWarning
@@ -114,6 +115,7 @@ __all__ = [
     "Stopped",
     "SuccessiveEigenmaps",
     "Transform",
+    "TriangleInequalities",
     "Uncertainty",
     "UntrustedWarning",
     "Verdict",
@@ -176,6 +178,7 @@ _LATER = {
     "SuccessiveEigenmaps": "estimators.spectral.successive",
     "ScalingVerdict": "fit.scaling.verdict",
     "Transform": "consensus.transform",
+    "TriangleInequalities": "fit.scaling.paths",
     "Uncertainty": "covariance.bootstrap",
     "UntrustedWarning": "fit.trust.verdict",
     "WithNeighbors": "estimators.pipeline",

@@ -21,6 +21,7 @@ from ..files.tables import FileError, readable, write_atomically
 from ..fit.cut import Seam
 from ..fit.refine import Refinement
 from ..fit.scaling.ambiguity import Ambiguity
+from ..fit.scaling.paths import TriangleInequalities
 from ..fit.scaling.run import TriedStart
 from ..fit.scaling.verdict import ScalingVerdict
 from ..fit.trust.candidates import TriedEmbedding
@@ -81,7 +82,7 @@ RECORDS = {
         f"${kind.__name__}": Record(kind, _fields, kind)
         for kind in (
             *(TriedEmbedding, Faithfulness, FitVerdict, LazyOverlap, Reason, Refinement, Seam),
-            *(Ambiguity, ScalingVerdict, TriedStart),
+            *(Ambiguity, ScalingVerdict, TriangleInequalities, TriedStart),
         )
     },
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from .pins import HeldSystem, Pins
 from .problem import Array, Flags, Objective, Problem
 from .trust.guard import Guard
 
+Lowered = Literal["R_N", "R", "R_C", "stress"]
 Method = Literal["global", "pointwise", "paper"]
 Status = Literal["converged", "guarded", "max_iter", "max_time", "stopped"]
 
@@ -32,6 +34,9 @@ MULTIGRID_STEPS = 3
 
 # The lower bound of R_N is used for data of at most this many columns, where it costs a fraction of a step.
 MAX_BOUND_COLUMNS = 16
+
+# The time limit of a refinement that begins when the time is up.
+LEAST_SECONDS = 1e-9
 
 # A step that does harm is shortened to these shares of its length before it is refused.
 STEP_SHARES = (0.5, 0.25, 0.125, 0.0625)
@@ -49,6 +54,9 @@ _TABLE = table(
             "R_C" lets each neighborhood have a scale of its own, for maps that keep angles, not lengths. Many
             maps have nearly the same R_C. Begin with one whose scales are right, such as that of
             ``Isomap(conformal=True)``, and take few steps (``max_iter=10``): more lead away from it.
+            "stress" compares distances in the embedding with shortest paths g on the neighborhood graph without
+            short circuits: the sum of their squared differences, each divided by g, as a share of the sum of g.
+            It corrects the shape of the whole. Of more than 1,500 points, paths from 200 landmarks count.
         fixed
             Points that must not move: their indices, and their coordinates, of shape (m, d). Y is moved to them
             first: rotated, reflected and shifted, not stretched. All others are fitted to them.
@@ -56,7 +64,8 @@ _TABLE = table(
             If True, multiply Y by the best single factor first, for tools that normalize their output.
         guard
             If True, shorten or refuse steps that make trustworthiness, overlap, or distances within some
-            hundred points worse than they are in Y. Set it to False for the algorithm of the paper, which
+            hundred points worse than they are in Y. With objective="stress", only the result must not be worse:
+            what unfolds is worse for some steps. Set it to False for the algorithm of the paper, which
             lowers its objective at any price.
         max_iter
             Maximum number of steps.
@@ -70,7 +79,7 @@ _TABLE = table(
             returned.
         """,
         method=choice("global", "pointwise", "paper"),
-        objective=choice("R", "R_N", "R_C"),
+        objective=choice("R", "R_N", "R_C", "stress"),
         fixed=Kind(""),  # Pins check it.
         rescale=boolean,
         guard=boolean,
@@ -91,13 +100,14 @@ class Refinement:
     embedding : ndarray of shape (n, d)
         The refined embedding. Its objective is at most that of the start.
     history : list of float
-        The objective before the first step and after each; it never rises.
+        The objective before the first step and after each; it never rises. Empty if the callback stopped the
+        search for shortest paths.
     status : {"converged", "guarded", "max_iter", "max_time", "stopped"}
         Reason for the end: the last step gained too little, or would have done harm, steps or time ran out, or the
         callback stopped it.
     n_iter : int
         Number of steps.
-    objective : {"R", "R_N", "R_C"}
+    objective : {"R", "R_N", "R_C", "stress"}
         The measure that was minimized.
     refused : str
         The harm that the whole of a step would have done, in words; empty if every step was taken whole.
@@ -115,7 +125,7 @@ class Refinement:
     history: list[float]
     status: Status
     n_iter: int
-    objective: Objective
+    objective: Lowered
     refused: str = ""
 
 
@@ -154,7 +164,7 @@ def refine(
     radius: float | None = None,
     neighborhoods: Neighborhoods | None = None,
     method: Method = "global",
-    objective: Objective = "R_N",
+    objective: Lowered = "R_N",
     fixed: Any = None,
     rescale: bool = False,
     guard: bool = True,
@@ -170,6 +180,8 @@ def refine(
     It alternates between the best rotation of each neighborhood and the embedding that fits all of them, with
     momentum. No step makes the embedding less faithful. Folds and tears stay, because the result lies in the
     same basin as the start.
+
+    With ``objective="stress"``, a step is the Guttman transform of stress majorization (SMACOF) instead.
 
     R_N looks at neighborhoods only. Of wide data it falls fastest when distant parts are pushed over each other,
     so each step is compared with Y: see `guard`. A step that does harm is shortened; if that does not help, the
@@ -196,8 +208,11 @@ def refine(
     flags = {"guard": guard, "rescale": rescale}
     for name, value in {"method": method, "objective": objective, **flags, **limits}.items():
         _TABLE[""][name].check(value)
+    if objective == "stress" and method != "global":
+        raise ValueError(f"method = {method!r} does not lower objective = 'stress': use method = 'global'")
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
-    problem = Problem(_core.Points(x), graph, y.shape[1], objective, n_jobs)
+    frames: Objective = "R_N" if objective == "stress" else objective
+    problem = Problem(_core.Points(x), graph, y.shape[1], frames, n_jobs)
     start = np.array(y, dtype=np.float64, order="C")
     if rescale:
         start *= faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs).scale
@@ -205,10 +220,45 @@ def refine(
     if pins is not None:
         start = pins.begun(start, graph.component_labels)
     steps = Steps(method, int(max_iter), tol, max_time)
-    watched = Guard(problem, start) if guard else None
-    return refined(
-        problem.core, start, steps, Progress(verbose, callback), objective, guard=watched, pins=pins
-    )
+    watched, progress = Guard(problem, start), Progress(verbose, callback)
+    if objective == "stress":
+        return _stressed(watched, steps, progress, pins, bool(guard))
+    return refined(problem.core, start, steps, progress, frames, guard=watched if guard else None, pins=pins)
+
+
+def _stressed(
+    watched: Guard, steps: Steps, progress: Progress, pins: Pins | None, guarded: bool
+) -> Refinement:
+    """Refine an embedding by the stress of geodesic distances.
+
+    What unfolds is worse than the fold for some steps, so the end is examined first, and single steps only if the
+    end does harm.
+    """
+    from .scaling.geodesics import GeodesicStress  # It imports scipy, which takes long.
+
+    begin = time.perf_counter()
+    target, start = GeodesicStress(watched.clean, pins, progress.progress), watched.start
+
+    def run(guard: Guard | None) -> Refinement:
+        left = steps.max_time and max(LEAST_SECONDS, steps.max_time + begin - time.perf_counter())
+        limits = replace(steps, max_time=left)
+        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins).run()
+
+    with progress.stage("refine"):
+        if not guarded:
+            return run(None)
+        try:
+            found = run(None)
+        except RefinementInterrupted as interrupt:
+            if watched.objection(interrupt.embedding):
+                raise RefinementInterrupted(start, interrupt.history[:1]) from interrupt
+            raise
+        objection = watched.objection(found.embedding)
+        if objection is None:
+            return found
+        if found.status in ("stopped", "max_time"):
+            return replace(found, embedding=start, history=found.history[:1], n_iter=0, refused=objection)
+        return run(watched)
 
 
 @dataclass(frozen=True)
@@ -243,61 +293,127 @@ def refined(
             value, bound = known or (math.inf, problem.lower_bound())
             if steps.max_iter and value - bound < steps.tol * value:
                 return Refinement(start, [value], "converged", 0, objective)  # there is nothing to gain
-        return _Run(
-            problem, start.shape, start.ravel(), steps, bound, progress, objective, guard, pins=pins
-        ).run()
+        target = _Frames(problem, steps, objective, pins)
+        return _Run(target, start, steps, bound, progress, objective, guard, pins).run()
+
+
+class _Target(Protocol):
+    """What a refinement lowers. Vectors are flat, point after point."""
+
+    def at(self, y: Array) -> tuple[Any, float]:
+        """Return the system of the next step from an embedding, and the value of the objective there."""
+
+    def moved(self, system: Any, y: Array, ask: Callable[[], None]) -> Array:
+        """Return the embedding after a step; `ask` may raise."""
 
 
 _System = tuple[_core.Problem, Array]
 """Eq. 11: the problem with its matrix, and the right-hand side."""
 
 
+@dataclass(frozen=True)
+class _Frames:
+    """R, R_N or R_C: frames that fit an embedding, and the embedding that fits frames."""
+
+    problem: _core.Problem
+    limits: Steps
+    objective: Objective
+    pins: Pins | None = None
+
+    def at(self, y: Array) -> tuple[_System, float]:
+        """Return eq. 11 for the best frames of `y`, and for the best scales if they count; the objective there."""
+        y = y.reshape(len(self.problem.points), -1)
+        problem = self.problem.conformal(y) if self.objective == "R_C" else self.problem
+        right_hand_side, value = problem.frames(y)
+        return (problem, right_hand_side), value
+
+    def moved(self, system: _System, y: Array, ask: Callable[[], None]) -> Array:
+        """Return the next embedding, from eq. 11 for the frames of `y`."""
+        problem, right_hand_side = system
+        if self.limits.is_pointwise:  # eq. 13
+            change = (right_hand_side - problem.apply(y)) / self._weights(problem)
+            return y + (change if self.pins is None else np.where(self._held, 0.0, change))
+        return solve(
+            self._free_system(problem),
+            right_hand_side,
+            y,
+            tol=0.0,
+            reduction=1e-3,
+            max_iter=MULTIGRID_STEPS,
+            ask=ask,
+            preconditioner=self._free_system(self.problem).precondition,
+        ).embedding
+
+    def _free_system(self, problem: _core.Problem) -> _core.Problem | HeldSystem:
+        """Return eq. 11 for the points that may move."""
+        return problem if self.pins is None else HeldSystem(problem, self._held)
+
+    @cached_property
+    def _held(self) -> Flags:
+        assert self.pins is not None
+        return self.pins.flags(len(self.problem.points))
+
+    def _weights(self, problem: _core.Problem) -> Array:
+        """Return weights of the points; 1 for those outside all neighborhoods, which stay where they are."""
+        return self._own_weights if problem is self.problem else self._weighed(problem)
+
+    @cached_property
+    def _own_weights(self) -> Array:
+        return self._weighed(self.problem)
+
+    def _weighed(self, problem: _core.Problem) -> Array:
+        weights = problem.held()
+        return np.repeat(np.where(weights > 0, weights, 1.0), problem.n_components)
+
+
 @dataclass
 class _Run:
     """Steps until one gains too little, with the best embedding available at any moment."""
 
-    problem: _core.Problem
-    shape: tuple[int, ...]
-    best: Array
+    target: _Target
+    start: Array
     limits: Steps
     bound: float
     progress: Progress
-    objective: Objective
+    objective: Lowered
     guard: Guard | None = None
+    pins: Pins | None = None
     history: list[float] = field(default_factory=list)
     refused: str = ""
-    pins: Pins | None = None
 
     def run(self) -> Refinement:
-        self.examined = self.best
+        self.best = self.examined = self.start.ravel()
+        self.shape = self.start.shape
         self.deadline = time.perf_counter() + (self.limits.max_time or math.inf)
         try:
             status = self._steps()
         except _Stop as stop:
             status = stop.status
+        except _core.Stopped:  # while shortest paths were searched
+            status = "stopped"
         except KeyboardInterrupt as interrupt:
             raise RefinementInterrupted(self.best.reshape(self.shape), self.history) from interrupt
         embedding = self.best.reshape(self.shape)
-        n_iter = len(self.history) - 1
+        n_iter = max(0, len(self.history) - 1)
         return Refinement(embedding, self.history, status, n_iter, self.objective, self.refused)
 
     def _steps(self) -> Status:
         """Take steps with Nesterov's momentum (1983), which restarts where it gains too little."""
         tol = self.limits.tol
-        system, value = self._frames(self.best)
+        system, value = self.target.at(self.best)
         self.history.append(value)
         before, run = self.best, 0
         for _ in range(self.limits.max_iter):
             self._ask()
             if value - self.bound < tol * value:
                 return "converged"
-            moved = self._moved(system)
+            moved = self.target.moved(system, self.best, self._ask)
             momentum = 0.0 if self.limits.method == "paper" else run / (run + 3)
             ahead = moved + momentum * (moved - before)
-            system, reached = self._frames(ahead)
+            system, reached = self.target.at(ahead)
             if run and not value - reached > tol * value:
                 run = 0
-                plain, without = self._frames(moved)
+                plain, without = self.target.at(moved)
                 if without < reached:
                     ahead, system, reached = moved, plain, without
             if not reached < value:
@@ -327,19 +443,19 @@ class _Run:
             self.refused = f"lowering {name} from {value:.3g} to {reached:.3g} would change {objection}"
         return objection is not None
 
-    def _shortened(self, ahead: Array, value: float) -> tuple[Array, _System, float] | None:
+    def _shortened(self, ahead: Array, value: float) -> tuple[Array, Any, float] | None:
         """Return the longest part of a step that does no harm with its frames, if it gains enough."""
         assert self.guard is not None
         for share in STEP_SHARES:
             self._ask()
             y = self.best + share * (ahead - self.best)
             if self.guard.objection(y) is None:
-                system, reached = self._frames(y)
+                system, reached = self.target.at(y)
                 self.examined = y
                 return (y, system, reached) if value - reached > self.limits.tol * value else None
         return None
 
-    def _rescaled(self, value: float) -> tuple[Array, _System, float] | None:
+    def _rescaled(self, value: float) -> tuple[Array, Any, float] | None:
         """Return the best embedding in its best unit with its frames, if that lowers the objective.
 
         Another unit does no harm, and the step from there is shorter.
@@ -348,56 +464,11 @@ class _Run:
         if self.pins is not None:
             return None
         scale = self.guard.problem.faithfulness(self.best.reshape(self.shape)).scale
-        system, reached = self._frames(self.best * scale)
+        system, reached = self.target.at(self.best * scale)
         if not value - reached > self.limits.tol * value:
             return None
         self.guard, self.examined = replace(self.guard, start=self.guard.start * scale), self.best * scale
         return self.best * scale, system, reached
-
-    def _moved(self, system: _System) -> Array:
-        """Return the next embedding, from eq. 11 for the frames of the best one."""
-        (problem, right_hand_side), y = system, self.best
-        if self.limits.is_pointwise:  # eq. 13
-            change = (right_hand_side - problem.apply(y)) / self._weights(problem)
-            return y + (change if self.pins is None else np.where(self._held, 0.0, change))
-        return solve(
-            self._free_system(problem),
-            right_hand_side,
-            y,
-            tol=0.0,
-            reduction=1e-3,
-            max_iter=MULTIGRID_STEPS,
-            ask=self._ask,
-            preconditioner=self._free_system(self.problem).precondition,
-        ).embedding
-
-    def _free_system(self, problem: _core.Problem) -> _core.Problem | HeldSystem:
-        """Return eq. 11 for the points that may move."""
-        return problem if self.pins is None else HeldSystem(problem, self._held)
-
-    @cached_property
-    def _held(self) -> Flags:
-        assert self.pins is not None
-        return self.pins.flags(self.shape[0])
-
-    def _weights(self, problem: _core.Problem) -> Array:
-        """Return weights of the points; 1 for those outside all neighborhoods, which stay where they are."""
-        return self._own_weights if problem is self.problem else self._weighed(problem)
-
-    @cached_property
-    def _own_weights(self) -> Array:
-        return self._weighed(self.problem)
-
-    def _weighed(self, problem: _core.Problem) -> Array:
-        weights = problem.held()
-        return np.repeat(np.where(weights > 0, weights, 1.0), problem.n_components)
-
-    def _frames(self, y: Array) -> tuple[_System, float]:
-        """Return eq. 11 for the best frames of `y`, and for the best scales if they count; the objective there."""
-        y = y.reshape(self.shape)
-        problem = self.problem.conformal(y) if self.objective == "R_C" else self.problem
-        right_hand_side, value = problem.frames(y)
-        return (problem, right_hand_side), value
 
     def _ask(self) -> None:
         """Stop if the callback requests it or the time is over."""

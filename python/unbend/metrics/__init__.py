@@ -41,6 +41,7 @@ from .ranks import (
     ranks,
     trustworthiness,
 )
+from .tree import branch_correlation
 
 MEASURES = {**PROCRUSTES, **NIEQA, **RANKS, **AGREEMENT, **DISTANCES}
 """All measures by name, in the order in which they are printed."""
@@ -49,9 +50,9 @@ FAMILIES = tuple(dict.fromkeys(measure.family for measure in MEASURES.values()))
 
 # fmt: off
 __all__ = [
-    "Faithfulness", "Geodesic", "Ranks", "Shepard", "affine_error", "agreement_rate", "asim", "continuity",
-    "coranking_matrix", "disagreement", "faithfulness", "geodesic", "geodesic_stretch", "lcmc",
-    "linear_residual", "lower_bound", "mrre", "nieqa_global", "nieqa_local", "nieqa_truth", "overlap",
-    "procrustes", "q_nx", "r_nx", "rand_index", "ranks", "residual_variance", "shepard", "spearman", "stress",
-    "trustworthiness",
+    "Faithfulness", "Geodesic", "Ranks", "Shepard", "affine_error", "agreement_rate", "asim",
+    "branch_correlation", "continuity", "coranking_matrix", "disagreement", "faithfulness", "geodesic",
+    "geodesic_stretch", "lcmc", "linear_residual", "lower_bound", "mrre", "nieqa_global", "nieqa_local",
+    "nieqa_truth", "overlap", "procrustes", "q_nx", "r_nx", "rand_index", "ranks", "residual_variance", "shepard",
+    "spearman", "stress", "trustworthiness",
 ]

@@ -81,6 +81,8 @@ def signature(kind):
         ub.Isomap(n_neighbors=5, n_landmarks=12, random_state=0),
         ub.Isomap(n_neighbors=5, conformal=True),
         ub.Isomap(radius=2.0),
+        ub.Isomap(metric="precomputed"),
+        ub.Isomap(n_neighbors=5, metric="manhattan", n_landmarks=12, random_state=0),
         ub.LocallyLinearEmbedding(),
         ub.LocallyLinearEmbedding(n_components=1, n_neighbors=5, weights="ldr", rectify=True),
         ub.LocallyLinearEmbedding(weights="convex", rectify="linear"),

@@ -1,6 +1,7 @@
 """Isomap: beside scikit-learn's, from landmarks, conformal, by radius, in pieces, and for new points."""
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -8,10 +9,13 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.manifold
 import unbend as ub
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist
+from sklearn.neighbors import VALID_METRICS
+from unbend.estimators.tables.parameters import METRICS
 from unbend.files.tables import FileError
 from unbend.fit.spectral import scaling
 
@@ -355,3 +359,112 @@ def test_an_interrupt_is_obeyed_at_once():
         fit(x, max_memory=np.inf, callback=reports)
     # Of all threads of this process, so that a busy machine does not count.
     assert time.process_time() - began[0] < 0.3 * (os.cpu_count() or 1)
+
+
+# Other metrics, and distances in place of points
+
+
+def differ(a, b):
+    """The largest difference up to the signs of the columns, as a share of the extent."""
+    return np.abs(a - np.sign((a * b).sum(axis=0)) * b).max() / np.abs(a).max()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"n_landmarks": 150}, {"conformal": True}, {"n_neighbors": None, "radius": 4.0}]
+)
+def test_distances_in_place_of_points(x, options):
+    new, far = roll(60, seed=3)[0], cdist(x, x)
+    points = fit(x, **options)
+    listed = fit(far, metric="precomputed", **options)
+    assert differ(points.embedding_, listed.embedding_) < 1e-7
+    assert differ(points.transform(new), listed.transform(cdist(new, x))) < 1e-6
+    np.testing.assert_allclose(listed.residual_variance_, points.residual_variance_, rtol=1e-6)
+    np.testing.assert_allclose(listed.reconstruction_error_, points.reconstruction_error_, rtol=1e-6)
+    placed, errors = listed.transform(far, return_error=True)
+    assert np.array_equal(placed, listed.embedding_)
+    assert not errors.any()
+
+
+@pytest.mark.parametrize("metric", ["precomputed", "manhattan", "chebyshev", "cosine"])
+def test_other_metrics_are_as_in_scikit_learn(x, metric):
+    new = roll(60, seed=3)[0]
+    data, others = (cdist(x, x), cdist(new, x)) if metric == "precomputed" else (x, new)
+    ours, theirs = fit(data, metric=metric), peer(data, metric=metric)
+    assert differ(theirs.embedding_, ours.embedding_) < 1e-6
+    assert differ(theirs.transform(others), ours.transform(others)) < 1e-6
+    assert ours.faithfulness_ is None
+
+
+def test_a_sparse_graph_of_distances(x, full):
+    graph = full.neighborhoods_.to_graph()
+    listed = fit(graph, metric="precomputed", n_neighbors=None)
+    assert differ(full.embedding_, listed.embedding_) < 1e-7
+    new = roll(60, seed=3)[0]
+    far = cdist(new, x)
+    near = sp.csr_array(np.where(far <= np.sort(far, axis=1)[:, [K - 1]], far, 0.0))
+    assert np.array_equal(listed.transform(near), listed.transform(far))
+    fewer = fit(graph, metric="precomputed", n_neighbors=K - 1)
+    assert differ(fit(x, n_neighbors=K - 1).embedding_, fewer.embedding_) < 1e-7
+
+
+def test_lengths_of_another_tool(x):
+    nb = ub.neighborhoods(x, K, metric="cosine")
+    given = ub.Isomap(metric="cosine").fit(x, neighborhoods=nb)
+    assert differ(fit(x, metric="cosine").embedding_, given.embedding_) < 1e-6
+    with pytest.raises(ValueError, match="neighborhoods without distances give no paths"):
+        ub.Isomap(metric="cosine").fit(x, neighborhoods=ub.Neighborhoods.from_knn(nb.indices.reshape(-1, K)))
+
+
+def test_pieces_of_listed_distances():
+    x = two_rolls()
+    with pytest.warns(ub.DisconnectedWarning):
+        points = fit(x)
+    with pytest.warns(ub.DisconnectedWarning):
+        listed = fit(cdist(x, x), metric="precomputed")
+    assert differ(points.embedding_, listed.embedding_) < 1e-6
+
+
+@pytest.mark.parametrize("metric", ["precomputed", "manhattan"])
+def test_models_of_other_metrics_come_back(x, metric, tmp_path):
+    data = cdist(x, x) if metric == "precomputed" else x
+    model = fit(data, metric=metric)
+    for again in (ub.load(model.save(tmp_path / "model.unbend")), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(again.transform(data[:9]), model.transform(data[:9]))
+    with pytest.raises(AttributeError):
+        model.score(data)
+    with pytest.raises(ValueError, match=f"inverse_transform needs Euclidean points: metric = '{metric}'"):
+        model.inverse_transform(model.embedding_)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda far: far[:50], r"distances must be square, got shape \(50, 80\)"),
+        (lambda far: -far, "Negative values in data"),
+        (lambda far: np.triu(far), "distances are not symmetric"),
+        (lambda far: far + 1.0, "the distance of point 0 to itself is 1: it must be 0"),
+        (lambda far: far[:7, :7], "n_neighbors = 8 needs at least 9 points, got n_samples = 7"),
+        (
+            lambda far: sp.csr_array(np.where(far < 3.0, far, 0.0)),
+            "neighbors in the graph: n_neighbors = 8 needs",
+        ),
+    ],
+)
+def test_what_holds_no_distances(change, message):
+    x = roll(80)[0]
+    with pytest.raises(ValueError, match=message):
+        fit(change(cdist(x, x)), metric="precomputed")
+
+
+def test_rows_that_hold_no_distances(x):
+    model = fit(cdist(x, x), metric="precomputed")
+    with pytest.raises(ValueError, match="row 1 of X holds no distance"):
+        model.transform(sp.csr_array(([1.0], ([0], [5])), shape=(2, len(x))))
+    with pytest.raises(ValueError, match="-1 in row 0 of X is no distance"):
+        model.transform(np.full((1, len(x)), -1.0))
+
+
+def test_metrics_are_those_of_scikit_learn(x):
+    assert set(METRICS) <= set(VALID_METRICS["brute"])
+    with pytest.raises(ValueError, match="metric = 'sqeuclidean' is unknown"):
+        fit(x, metric="sqeuclidean")

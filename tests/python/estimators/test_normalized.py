@@ -9,7 +9,7 @@ import unbend as ub
 from scipy.linalg import subspace_angles
 from sklearn.datasets import load_digits
 from sklearn.manifold import LocallyLinearEmbedding, spectral_embedding
-from textbook_weights import members, twins
+from textbook_weights import members, mlle_twins
 
 FAMILY = [
     ub.LocallyLinearEmbedding,
@@ -56,12 +56,14 @@ def test_same_as_scikit_learn(name, kind, method):
     assert affine_error(theirs, ours) < 1e-12
 
 
-def test_modified_lle_by_its_definition():
+@pytest.mark.parametrize("local", [None, 2, 3])
+def test_modified_lle_by_its_definition(local):
     """scikit-learn's has no bound of s_i, so its matrix differs where neighborhoods are thin."""
     x = ub.datasets.s_curve(400, noise=0.05, random_state=1)[0]
-    model = ub.ModifiedLLE(n_neighbors=12).fit(x)
+    x = np.column_stack([x, np.random.default_rng(2).normal(scale=0.05, size=(400, 2))])
+    model = ub.ModifiedLLE(n_neighbors=12, local_components=local).fit(x)
     total = np.zeros((len(x), len(x)))
-    for i, w in enumerate(twins("mlle", x, model.neighborhoods_)):
+    for i, w in enumerate(mlle_twins(x, model.neighborhoods_, local or 2)[0]):
         places = members(model.neighborhoods_, i)
         total[np.ix_(places, places)] += w.T @ w
     assert affine_error(np.linalg.eigh(total)[1][:, 1:3], model.embedding_) < 1e-9
@@ -328,6 +330,7 @@ def test_parameters_are_checked_before_any_work(kind):
         (ub.LocallyLinearEmbedding(weights="best"), "weights = 'best' is unknown"),
         (ub.LocallyLinearEmbedding(reg=-1), "reg = -1"),
         (ub.ModifiedLLE(reg=float("nan")), "reg = nan"),
+        (ub.ModifiedLLE(local_components=1), "local_components = 1 is below n_components = 2"),
         (ub.LTSA(include_self="yes"), "include_self = 'yes'"),
         (ub.HessianLLE(n_neighbors=4), "4"),
         (ub.LaplacianEigenmaps(kernel="box"), "kernel = 'box' is unknown"),

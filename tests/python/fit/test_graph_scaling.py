@@ -378,3 +378,61 @@ def test_inputs_are_not_written_to():
     full = cdist(plane(30), plane(30))
     full.flags.writeable = False
     scaled(full)
+
+
+# Triangle inequalities
+
+
+def too_long(n, ends, lengths):
+    """The pairs that are longer than the shortest path of the others, by the definition: without each in turn."""
+    found = {}
+    for place, (i, j) in enumerate(ends):
+        rest = np.full((n, n), np.inf)
+        for other, ((a, b), length) in enumerate(zip(ends, lengths, strict=True)):
+            if other != place:
+                rest[a, b] = rest[b, a] = min(length, rest[a, b])
+        for via in range(n):  # Floyd and Warshall
+            rest = np.minimum(rest, rest[:, [via]] + rest[[via]])
+        if lengths[place] > (1 + 1e-9) * rest[i, j]:
+            found[min(i, j), max(i, j)] = lengths[place] / rest[i, j]
+    return found
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.15])
+def test_distances_that_are_too_long(noise):
+    points = plane(40)
+    ends, lengths = in_range(points, 0.5, noise)
+    lengths[7] *= 4
+    expected = too_long(40, ends, lengths)
+    found = scaled(ends, distances=lengths).triangle_inequalities_
+    assert found.n_examined == len(ends)
+    assert {tuple(pair) for pair in found.pairs.tolist()} == set(expected)
+    assert (noise == 0) == (len(expected) == 1)
+    ratios = [expected[tuple(pair)] for pair in found.pairs.tolist()]
+    np.testing.assert_allclose(found.ratios, ratios, rtol=1e-12)
+    assert (np.diff(found.ratios) <= 0).all()
+
+
+def test_the_verdict_names_the_worst():
+    points = plane(200)
+    ends, lengths = in_range(points, 0.25)
+    good = scaled(ends, distances=lengths)
+    assert (good.triangle_inequalities_.worst, len(good.triangle_inequalities_.pairs)) == (1.0, 0)
+    assert "times as long" not in good.verdict_.sentence
+    lengths[5] *= 10
+    bad, (i, j) = scaled(ends, distances=lengths), sorted(ends[5])
+    said = f" 1 of {len(ends):,} distances is over 1.5 times as long as the shortest path of the others"
+    assert said in bad.verdict_.sentence
+    assert f"that of points {i} and {j} {bad.triangle_inequalities_.worst:.3g} times" in bad.verdict_.sentence
+
+
+def test_paths_of_many_points_are_those_of_a_sample(monkeypatch, tmp_path):
+    monkeypatch.setattr("unbend.fit.scaling.paths.MAX_EXAMINED_ENTRIES", 200 * 50)
+    points = plane(200)
+    ends, lengths = in_range(points, 0.25, 0.1)
+    model = scaled(ends, distances=lengths)
+    found = model.triangle_inequalities_
+    assert 0.2 * len(ends) < found.n_examined < 0.7 * len(ends)
+    again = ub.load(model.save(tmp_path / "model.unbend")).triangle_inequalities_
+    assert np.array_equal(again.pairs, found.pairs)
+    assert again.n_examined == found.n_examined

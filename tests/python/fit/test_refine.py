@@ -14,7 +14,9 @@ from scipy.spatial import procrustes
 from unbend import _core
 from unbend.fit.assembly import solve
 from unbend.fit.pins import HeldSystem, Pins
+from unbend.fit.problem import Problem
 from unbend.fit.refine import RefinementInterrupted, refine
+from unbend.fit.scaling.geodesics import GeodesicStress
 
 N, K = 1200, 10
 X, TRUTH = ub.datasets.swiss_roll(N, noise=0.05, random_state=0)
@@ -485,6 +487,7 @@ def test_two_refinements_at_once():
         ({"Y": np.full((N, 2), np.nan)}, "Y holds NaN at row 0, column 0"),
         ({"method": "both"}, "method = 'both' is unknown"),
         ({"objective": "R_PCA"}, "objective = 'R_PCA' is unknown"),
+        ({"objective": "stress", "method": "paper"}, "method = 'paper' does not lower objective = 'stress'"),
         ({"tol": -1}, "tol = -1 is out of range"),
         ({"tol": np.nan}, "tol = nan is out of range"),
         ({"max_time": 0}, "max_time = 0 is out of range"),
@@ -531,3 +534,160 @@ def test_the_guard_changes_nothing_where_no_harm_is_done():
     free, found = (refine(X, SHAKEN, neighborhoods=NB, guard=guard) for guard in (False, True))
     assert np.array_equal(free.embedding, found.embedding)
     assert (found.status, found.refused) == (free.status, "")
+
+
+# ---------------------------------------------------------------------------- the stress of geodesic distances
+
+
+def textbook_stress(x, y, nb, landmarks):
+    """Stress, and the Guttman transform by a dense pseudo-inverse, of pairs with at least one landmark."""
+    graph = sp.csr_array(nb.to_graph())
+    paths = sp.csgraph.shortest_path(graph, directed=False)
+    n, longest = len(x), graph.data.max()
+    matrix, sides, missed, total = np.zeros((n, n)), np.zeros(y.shape), 0.0, 0.0
+    for i in range(n):
+        for j in range(i):
+            if not (landmarks[i] or landmarks[j]) or np.isinf(paths[i, j]):
+                continue
+            weight = 1 / max(paths[i, j], 1e-3 * longest)
+            apart = y[i] - y[j]
+            shown = np.linalg.norm(apart)
+            missed += weight * (shown - paths[i, j]) ** 2
+            total += weight * paths[i, j] ** 2
+            step = np.eye(n)[i] - np.eye(n)[j]
+            matrix += weight * np.outer(step, step)
+            sides += weight * paths[i, j] / shown * np.outer(step, apart)
+    return missed / total, matrix, sides
+
+
+@pytest.mark.parametrize("held", [[], [2, 3, 31, 59]])
+@pytest.mark.parametrize("whole", [True, False])
+def test_steps_of_stress_are_those_of_the_textbook(whole, held, monkeypatch):
+    x, y = X[:60], SHAKEN[:60] - SHAKEN[:60].mean(axis=0)
+    nb = ub.neighborhoods(x, 8)
+    assert nb.n_connected_components == 1
+    if not whole:
+        monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", 10)
+        monkeypatch.setattr("unbend.fit.scaling.geodesics.LANDMARKS", 7)
+    problem = Problem(_core.Points(x), nb, 2)
+    pins = Pins(np.array(held), y[held]) if held else None
+    target = GeodesicStress(problem, pins)
+    landmarks = np.isin(np.arange(60), target.landmarks)
+    assert landmarks.sum() == (60 if whole else 7)
+    value, matrix, sides = textbook_stress(x, y, nb, landmarks)
+    moved, free = y.copy(), np.setdiff1d(np.arange(60), held)
+    inner = matrix[np.ix_(free, free)]
+    moved[free] += np.linalg.pinv(inner, hermitian=True) @ (sides - matrix @ y)[free]
+    system, reached = target.at(y.ravel())
+    np.testing.assert_allclose(reached, value, rtol=1e-5)  # paths have single precision
+    found = target.moved(system, y.ravel(), 0, lambda: None).reshape(y.shape)
+    np.testing.assert_allclose(found, moved, atol=1e-5 * np.abs(moved).max())
+
+
+def test_stress_is_least_where_scikit_learn_finds_it():
+    """Their SMACOF has equal weights, so a graph whose paths all have one length is compared."""
+    x = np.eye(12) * 3.0
+    nb = ub.neighborhoods(x, 11)
+    start = RNG.normal(size=(12, 2))
+    found = refine(x, start, neighborhoods=nb, objective="stress", guard=False, max_iter=3000, tol=1e-9)
+    from sklearn.manifold import smacof
+
+    paths = 3 * np.sqrt(2) * (1 - np.eye(12))
+    _, least = smacof(
+        paths, n_components=2, init=start, n_init=1, max_iter=3000, eps=1e-12, normalized_stress=False
+    )
+    ours = found.history[-1] * (paths**2).sum() / 2
+    np.testing.assert_allclose(ours, least, rtol=0.05)
+
+
+def test_stress_straightens_what_isomap_bends():
+    truth = RNG.random((900, 2)) * [6.0, 2.0]
+    truth = truth[np.abs(truth - [3.0, 1.0]).max(axis=1) > 0.6]
+    x = np.column_stack([truth, np.zeros(len(truth))]) + RNG.normal(scale=0.03, size=(len(truth), 3))
+    start = ub.Isomap(n_neighbors=10).fit_transform(x)
+    found = refine(x, start, n_neighbors=10, objective="stress")
+    assert all(after <= before for before, after in zip(found.history, found.history[1:], strict=False))
+    assert found.history[-1] < 0.7 * found.history[0]
+    assert procrustes(truth, found.embedding)[2] < 0.7 * procrustes(truth, start)[2]
+    assert (found.objective, found.n_iter) == ("stress", len(found.history) - 1)
+
+
+def test_stress_from_landmarks_is_nearly_that_of_all_points(monkeypatch):
+    start = ub.Isomap(n_neighbors=K).fit_transform(X)
+    whole = refine(X, start, neighborhoods=NB, objective="stress").embedding
+    monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", 100)
+    fewer = refine(X, start, neighborhoods=NB, objective="stress").embedding
+    assert procrustes(whole, fewer)[2] < 1e-4
+
+
+@pytest.mark.parametrize("most", [10, 5000])
+def test_components_and_copies_have_a_stress(most, monkeypatch):
+    monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", most)
+    x = np.concatenate([X[:300], X[:3], X[:200] + 500.0, [[1e4, 0.0, 0.0]]])
+    nb = ub.neighborhoods(x[:-1], 8)
+    nb = ub.Neighborhoods(nb.indices, indptr=np.append(nb.indptr, nb.indptr[-1]))
+    y = np.concatenate([SHAKEN[:300], SHAKEN[:3], SHAKEN[:200] + 90.0, [[7.0, 7.0]]])
+    found = refine(x, y, neighborhoods=nb, objective="stress")
+    assert np.isfinite(found.embedding).all()
+    assert found.history[-1] < 0.5 * found.history[0]
+    for label in range(nb.n_connected_components):
+        rows = nb.component_labels == label
+        np.testing.assert_allclose(found.embedding[rows].mean(axis=0), y[rows].mean(axis=0), atol=1e-8)
+    np.testing.assert_allclose(found.embedding[-1], [7.0, 7.0])
+
+
+@pytest.mark.parametrize("most", [10, 5000])
+def test_fixed_points_stay_while_stress_falls(most, monkeypatch):
+    monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", most)
+    rows = np.arange(0, N, 37)
+    fixed = rows, TRUTH[rows]
+    found = refine(X, SHAKEN, neighborhoods=NB, objective="stress", fixed=fixed)
+    assert np.array_equal(found.embedding[rows], TRUTH[rows])
+    assert found.history[-1] < 0.5 * found.history[0]
+
+
+def test_stress_is_the_same_for_any_number_of_threads():
+    one, two = (refine(X, SHAKEN, neighborhoods=NB, objective="stress", n_jobs=j).embedding for j in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_stress_that_is_stopped_keeps_the_best():
+    found = refine(X, SHAKEN, neighborhoods=NB, objective="stress", callback=lambda *_: True)
+    assert (found.status, found.n_iter, found.history) == ("stopped", 0, [])
+    assert np.array_equal(found.embedding, SHAKEN)
+    last = []
+
+    def callback(stage, done, total, best):
+        last.append(best)
+        return stage == "refine" and done == 2
+
+    found = refine(X, SHAKEN, neighborhoods=NB, objective="stress", tol=0, callback=callback)
+    assert (found.status, found.n_iter) == ("stopped", 2)
+    assert found.history[-1] == last[-1]
+
+
+def folded(coordinates, at):
+    """A sheet whose end lies on the rest of it."""
+    y = coordinates + RNG.normal(scale=1e-3, size=coordinates.shape)
+    over = y[:, 0] > at
+    y[over, 0] = 2 * at - y[over, 0]
+    return y
+
+
+@pytest.mark.parametrize("at", [2.6, 2.2])
+def test_the_overlap_of_a_folded_sheet_falls(at):
+    coordinates = RNG.random((800, 2)) * [3.0, 1.0]
+    x, start = np.column_stack([coordinates, np.sin(coordinates[:, 0])]), folded(coordinates, at)
+    found = refine(x, start, 10, objective="stress")
+    before, after = (ub.metrics.overlap(x, y, 10) for y in (start, found.embedding))
+    assert before > 0.005
+    assert after < 0.1 * before
+    by_frames = refine(x, start, 10)
+    assert ub.metrics.overlap(x, by_frames.embedding, 10) > 0.5 * before
+    assert procrustes(coordinates, found.embedding)[2] < 0.05
+
+
+def test_the_guard_watches_stress():
+    x, y = clusters()
+    found = ub.refine(x, y, 10, objective="stress")
+    assert ub.metrics.trustworthiness(x, found.embedding, 10) >= ub.metrics.trustworthiness(x, y, 10) - 0.005

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import validate_data
 
 from ... import _core
-from ...core.arrays import Matrix, thread_count
+from ...core import memory
+from ...core.arrays import Matrix, check_finite, thread_count
 from ...core.memory import Sizes
 from ...core.progress import Callback, Progress
 from ...core.random import RandomState
-from ...fit.spectral.isomap import IsomapSettings
+from ...fit.assembly import one_blas_thread
+from ...fit.problem import Array, Indices, check_connected, size_of
+from ...fit.spectral.isomap import IsomapSettings, Paths
+from ...fit.spectral.paths import ListedPaths, ListedProblem
 from ...fit.spectral.scaling import check_landmarks
 from ...fit.spectral.triangulation import Triangulation
-from ...graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod, within
+from ...graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod, neighborhoods, within
 from ..base import Placed, estimator
+from ..linear.scaling import check_distances
 from ..on_graph import GraphEstimator
 from ..tables.attributes import ON_GRAPH
 
@@ -43,6 +51,12 @@ class Isomap(GraphEstimator):
     difference of these distances from those in the embedding, in its units; 0 for a fitted point. Without
     landmarks, shortest paths are found from each point: O(n log n) each.
 
+    With another `metric`, or with distances in place of points, neighbors are found by scikit-learn or in the
+    matrix, and paths by scipy: more slowly, and with 4 n^2 bytes. `transform` then takes points, or distances to
+    the fitted points. There are no Euclidean neighborhoods to compare with, so `faithfulness_` is None, there is
+    no `score`, and `inverse_transform` raises a ValueError. The embedding is that of scikit-learn with the same
+    metric, up to signs, to 1e-6 of its extent: paths have single precision.
+
     All distances take O(n^2 log n) time and 2 n^2 bytes. With landmarks (de Silva & Tenenbaum 2004) only the
     paths from these are found, and all points are placed by them: O(n log n) each, for a million points.
 
@@ -60,6 +74,8 @@ class Isomap(GraphEstimator):
     """
 
     ALGORITHM = "isomap"
+    LISTED_BYTES: ClassVar[int] = 2
+    """Bytes for each pair of points that paths with given lengths take in addition."""
 
     def __init__(
         self,
@@ -67,6 +83,7 @@ class Isomap(GraphEstimator):
         n_neighbors: int | None = None,
         *,
         radius: float | None = None,
+        metric: str = "euclidean",
         n_landmarks: int | Literal["auto"] | None = None,
         conformal: bool = False,
         neighbors_method: SearchMethod = "auto",
@@ -100,21 +117,163 @@ class Isomap(GraphEstimator):
         with progress.stage("neighbors", len(points)):
             return within(points, float(self.radius), self.n_jobs, progress.progress)
 
+    # scikit-learn looks for the method.
+    @available_if(lambda self: self._has_points("score", AttributeError))  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well points and their images agree; see :meth:`unbend.GreedyProcrustes.score`."""
+        return super().score(X, y)
+
+    def _has_points(self, name: str, kind: type[Exception] = ValueError) -> bool:
+        if self.metric != "euclidean":
+            raise kind(f"{name} needs Euclidean points: metric = {self.metric!r} has none")
+        return True
+
+    def _fit(
+        self, X: Any, progress: Progress, neighborhoods: Neighborhoods | None = None, **known: Any
+    ) -> None:
+        if self.metric == "euclidean":
+            super()._fit(X, progress, neighborhoods, **known)
+            return
+        x = self._validated(X, reset=True, finite=True)
+        n, d = x.shape[0], self.n_components
+        if d > n:
+            raise ValueError(f"n_components = {d} needs as many points, got n_samples = {n}")
+        memory.check(self._estimate(n, x.shape[1], 8), self.max_memory)
+        with progress.stage("neighbors", n):
+            graph = self._listed(x) if neighborhoods is None else _with_lengths(neighborhoods, n)
+        check_connected(graph.component_labels, self.disconnected)
+        problem: Any = ListedProblem(graph, int(d))
+        with one_blas_thread():  # The same bits on any number of threads.
+            found = self._settings(Sizes(n, 0, d)).embed(problem, progress).laid_out(problem)
+        points: Any = None if self.metric == "precomputed" else x
+        self.X_fit_, self.neighborhoods_ = points, graph
+        self.n_neighbors_, self.component_labels_ = graph.typical_size, graph.component_labels
+        self.__dict__.update(found.attributes())
+
+    def _listed(self, x: Any) -> Neighborhoods:
+        """Return the neighbors by a metric, with their distances."""
+        n, k = x.shape[0], self.n_neighbors
+        if issparse(x) and k is None and self.radius is None:
+            return Neighborhoods.from_graph(x)
+        k = None if self.radius is not None else self._neighbor_count(n, None)
+        if self.metric == "precomputed":
+            return neighborhoods(x, k, radius=self.radius, metric="precomputed")
+        search = self._searched(x, k)
+        graph = search.kneighbors_graph if self.radius is None else search.radius_neighbors_graph
+        return Neighborhoods.from_graph(graph(mode="distance"))
+
+    def _searched(self, x: Matrix, k: int | None) -> Any:
+        from sklearn.neighbors import NearestNeighbors
+
+        radius = 1.0 if self.radius is None else self.radius
+        return NearestNeighbors(
+            n_neighbors=k or 1, radius=radius, metric=self.metric, n_jobs=self.n_jobs
+        ).fit(x)
+
+    def _validated(self, X: Any, reset: bool, finite: bool = False) -> Any:
+        if self.metric != "precomputed":
+            return super()._validated(X, reset, finite)
+        least = 2 if reset else 1
+        x = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_min_samples=least
+        )
+        if reset and x.shape[0] != x.shape[1]:
+            raise ValueError(f"distances must be square, got shape {x.shape}")
+        if reset and not issparse(x):
+            check_distances(x)
+        return x
+
     def _place(self, x: Matrix) -> Placed:
-        if np.array_equal(x, self.X_fit_):
+        if self.metric == "euclidean" and np.array_equal(x, self.X_fit_):
             return self.embedding_.copy(), np.zeros(len(x))
         landmarks = self.landmarks_, self.landmark_distances_, self.mean_squares_, self.axes_
-        graph, k, threads = self.neighborhoods_, self.n_neighbors_, thread_count(self.n_jobs)
         y, offsets, spread = self.embedding_, self.offsets_, self.spread_
-        return Triangulation(
-            self.X_fit_, graph, y, *landmarks, offsets, spread, k, self.radius, threads
-        ).place(x)
+        found = Triangulation(self._paths(), self.neighborhoods_, y, *landmarks, offsets, spread, self.radius)
+        if self.metric != "precomputed":
+            check_finite(x)
+        with one_blas_thread():
+            return found.place(*self._nearest(x))
+
+    def _paths(self) -> Paths:
+        if self.metric != "euclidean":
+            return ListedPaths(self.neighborhoods_, self.spread_)
+        points, threads = self.X_fit_, thread_count(self.n_jobs)
+        return _core.Paths(points, self.neighborhoods_.core, self.spread_, threads)
+
+    def _nearest(self, x: Any) -> tuple[Indices, Array]:
+        """Return the fitted points that are nearest to new ones, and their distances."""
+        k = self.n_neighbors_
+        if self.radius is not None:
+            k = int(self.neighborhoods_.sizes.max()) + 1
+        k, m = min(k, len(self.embedding_)), x.shape[0]
+        if self.metric == "euclidean":
+            lists, lengths = _core.query(self.X_fit_, x, k, "auto", thread_count(self.n_jobs))
+        elif self.metric == "precomputed":
+            lists, lengths = _nearest_columns(x, k)
+        else:
+            lengths, lists = self._searched(self.X_fit_, k).kneighbors(x)
+        return np.asarray(lists, dtype=np.uint32).reshape(m, k), np.asarray(lengths).reshape(m, k)
+
+    def _find(self, y: Matrix) -> Placed:
+        self._has_points("inverse_transform")
+        return super()._find(y)
+
+    def _estimate(self, n: int, q: int, itemsize: int) -> int:
+        needed = super()._estimate(n, q, itemsize)
+        whole = self.metric != "euclidean" and self._sized(Sizes(n, q, self.n_components)).landmarks is None
+        return needed + self.LISTED_BYTES * n**2 * whole
 
     def _check_shapes(self) -> None:
-        super()._check_shapes()
+        if self.metric == "precomputed":
+            n, names = len(self.neighborhoods_), ("embedding_", "component_labels_")
+            wrong = [name for name in names if len(getattr(self, name)) != n]
+            if wrong:
+                raise ValueError(
+                    f"{wrong[0]} has {len(getattr(self, wrong[0]))} rows, but there are {n} points"
+                )
+        else:
+            super()._check_shapes()
         count, d = len(self.landmarks_), self.n_components
-        table = self.landmark_distances_
+        table, n = self.landmark_distances_, len(self.embedding_)
         shapes = (self.axes_.shape, self.mean_squares_.shape, None if table is None else table.shape)
-        expected = ((count, d), (count,), None if table is None else (count, len(self.X_fit_)))
-        if shapes != expected or not np.isin(self.landmarks_, np.arange(len(self.X_fit_))).all():
+        expected = ((count, d), (count,), None if table is None else (count, n))
+        if shapes != expected or not np.isin(self.landmarks_, np.arange(n)).all():
             raise ValueError(f"its landmarks have shapes {shapes}, but there are {expected}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        listed = self.metric == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = tags.input_tags.sparse = listed
+        return tags
+
+
+def _with_lengths(graph: Neighborhoods, n: int) -> Neighborhoods:
+    """Return neighborhoods of `n` points that know their distances."""
+    size_of(graph, n)
+    if graph.distances is None:
+        raise ValueError(
+            "neighborhoods without distances give no paths: pass distances to Neighborhoods.from_knn"
+        )
+    return graph
+
+
+def _nearest_columns(x: Any, k: int) -> tuple[Indices, Array]:
+    """Return the `k` least entries of every row in rising order; those that a sparse row lacks are infinite."""
+    if issparse(x):
+        sizes = np.diff(x.indptr)
+        if (sizes == 0).any():
+            raise ValueError(f"row {int(sizes.argmin())} of X holds no distance: at least 1 is needed")
+        lists, lengths = np.zeros((x.shape[0], k), dtype=np.uint32), np.full((x.shape[0], k), np.inf)
+        for row, (start, end) in enumerate(zip(x.indptr[:-1], x.indptr[1:], strict=True)):
+            values = x.data[start:end]
+            order = np.lexsort((x.indices[start:end], values))[:k]
+            lists[row, : len(order)] = x.indices[start:end][order]
+            lengths[row, : len(order)] = values[order]
+            lists[row, len(order) :] = lists[row, 0]
+    else:
+        order = np.argsort(x, axis=1, kind="stable")[:, :k]
+        lists, lengths = order.astype(np.uint32), np.take_along_axis(x, order, axis=1)
+    if lengths.size and lengths.min() < 0:
+        row = int(lengths.min(axis=1).argmin())
+        raise ValueError(f"Negative values in data: {lengths.min():g} in row {row} of X is no distance")
+    return lists, lengths

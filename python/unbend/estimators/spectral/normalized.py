@@ -115,13 +115,14 @@ class ModifiedLLE(NormalizedEstimator):
     True
     """
 
-    WEIGHTS = _core.LocalWeights.mlle, "n_components", "reg"
+    WEIGHTS = _core.LocalWeights.mlle, "local_components", "reg"
 
     def __init__(
         self,
         n_components: int = 2,
         n_neighbors: int | None = None,
         *,
+        local_components: int | None = None,
         reg: float = 1e-3,
         rectify: Rectify = False,
         neighbors_method: SearchMethod = "auto",
@@ -133,6 +134,17 @@ class ModifiedLLE(NormalizedEstimator):
         max_memory: float | None = None,
     ) -> None:
         self._keep(locals())
+
+    def _check(self) -> None:
+        super()._check()
+        own, d = self.local_components, self.n_components
+        if own is not None and own < d:
+            raise ValueError(f"local_components = {own} is below n_components = {d}: it may only exceed it")
+
+    def _value(self, name: str) -> Any:
+        if name == "local_components" and self.local_components is None:
+            return self.n_components
+        return super()._value(name)
 
 
 @estimator(NORMALIZED, scopes=("normalized",))

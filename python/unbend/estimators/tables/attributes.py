@@ -57,6 +57,7 @@ DISTANCES = (
     "n_iter_",
     "candidates_",
     "ambiguity_",
+    "triangle_inequalities_",
     "verdict_",
     "trace_",
 )
@@ -328,6 +329,8 @@ ATTRIBUTES = table(
         ambiguity_ : Ambiguity
             Points that the distances do not fix: loose ones, parts that move, and parts that can be
             reflected.
+        triangle_inequalities_ : TriangleInequalities
+            Distances that are longer than the shortest path of the others. No points have them all.
         verdict_ : ScalingVerdict
             Verdict on the embedding as a whole: if it can be trusted, and why not, in numbers and words.
         trace_ : dict

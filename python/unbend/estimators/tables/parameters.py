@@ -19,9 +19,15 @@ from ...core.parameters import entries, table
 from ...core.shared_parameters import SHARED
 from ...fit.procrustes.kinds import KINDS
 
-__all__ = ["PARAMETERS"]
+__all__ = ["METRICS", "PARAMETERS"]
 
 proportion = number(lambda v: 0 < v < 1, "between 0 and 1")
+
+METRICS = (
+    *("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "hamming", "haversine"),
+    *("jaccard", "manhattan"),
+)
+"""Metrics of scikit-learn without parameters of their own, other than the Euclidean one."""
 
 PARAMETERS = table(
     *SHARED,
@@ -233,17 +239,26 @@ PARAMETERS = table(
     ),
     Isomap=entries(
         """
+        metric
+            Distance of two points. "euclidean" is fastest. "precomputed": `X` holds the distances between all
+            points, or is a sparse graph of distances, whose edges are all used unless `n_neighbors` or `radius` is
+            given. The other metrics are those of scikit-learn, such as "manhattan" and "cosine".
         random_state
             Seed or generator for the landmarks; nothing else is random.
         """,
+        metric=choice("euclidean", "precomputed", *METRICS),
         random_state=seed,
     ),
     ModifiedLLE=entries(
         """
+        local_components : int, default n_components
+            Dimension of the neighborhoods, d of eq. 3.7, which bounds the number of mixtures. Raise it if the
+            surface has more dimensions than the embedding, or noise of its own: fewer mixtures are used then.
         reg
             Regularization, gamma of eq. 2.3: constant added to the diagonal of the Gram matrix of the
             neighbors, as a share of its trace. Raise it if the weights are unstable.
         """,
+        local_components=optional(count()),
         reg=non_negative,
     ),
     HessianLLE=entries(

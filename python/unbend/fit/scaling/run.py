@@ -19,7 +19,7 @@ from ..trust.verdict import UntrustedWarning
 from .ambiguity import Ambiguity, ambiguity_of
 from .pairs import Ends, MeasuredPairs
 from .patches import cover, embed_patches
-from .paths import embed_paths
+from .paths import TriangleInequalities, embed_paths, inequalities_of
 from .repair import reflected
 from .stress import Laplacian, Minimum, Stress, minimize
 from .synchronize import bring_together
@@ -87,6 +87,7 @@ class ScaledGraph:
     n_iter: int
     candidates: list[TriedStart]
     ambiguity: Ambiguity = field(repr=False)
+    triangle_inequalities: TriangleInequalities
     verdict: ScalingVerdict
     trace: dict[str, Any] = field(repr=False)
 
@@ -148,7 +149,8 @@ class GraphScalingSettings:
         error = math.sqrt(value / measured.total) if measured.total else 0.0
         with progress.stage("evidence", 1):
             ambiguity = ambiguity_of(pairs, y)
-            verdict = verdict_of(pairs, error, self._overlap(pairs, y), ambiguity, others)
+            inequalities = inequalities_of(pairs, stream(self.random_state, "inequalities"))
+            verdict = verdict_of(pairs, error, self._overlap(pairs, y), ambiguity, inequalities, others)
         if not verdict.trusted:
             warn(verdict.sentence, UntrustedWarning)
         return ScaledGraph(
@@ -163,6 +165,7 @@ class GraphScalingSettings:
             max((one.n_iter for one in tried if one.chosen), default=0),
             tried,
             ambiguity,
+            inequalities,
             verdict,
             {"history": histories},
         )

@@ -17,6 +17,7 @@ from ..problem import Array
 from ..trust.verdict import Reason
 from .ambiguity import Ambiguity
 from .pairs import MeasuredPairs
+from .paths import TriangleInequalities
 
 __all__ = ["ScalingVerdict", "Shape", "overlap_of", "verdict_of"]
 
@@ -30,6 +31,9 @@ MAX_AMBIGUOUS = 0.05
 SIMILAR_STRESS, MAX_DIFFERENCE = 1.05, 0.1
 """Two starts contradict each other if the second stress is at most this multiple of the first, and the
 embeddings differ by this share of their extent."""
+
+NOTABLE_RATIO = 1.5
+"""Distances that are longer than a path of the others by up to this factor may be noise."""
 
 N_OVERLAP_CENTERS = 2_000
 """Number of points whose nearest embedded points are examined."""
@@ -112,9 +116,17 @@ def overlap_of(pairs: MeasuredPairs, y: Array, threads: int) -> float:
 
 
 def verdict_of(
-    pairs: MeasuredPairs, error: float, overlap: float, ambiguity: Ambiguity, others: Sequence[Shape]
+    pairs: MeasuredPairs,
+    error: float,
+    overlap: float,
+    ambiguity: Ambiguity,
+    inequalities: TriangleInequalities,
+    others: Sequence[Shape],
 ) -> ScalingVerdict:
-    """Judge an embedding by its residuals, its overlap, its ambiguity, and other embeddings."""
+    """Judge an embedding by its residuals, its overlap, its ambiguity, and other embeddings.
+
+    Distances that are too long are named, and judged by their residuals.
+    """
     reasons, n = [], pairs.n_points
     if error > MAX_ERROR:
         text = f"the distances in the embedding miss the measured ones by {error:.0%}"
@@ -135,7 +147,20 @@ def verdict_of(
     if apart > LEAST_COMPONENT:
         text = "connected components are set side by side, and their positions relative to each other mean nothing"
         reasons.append(Reason("components", apart, LEAST_COMPONENT, text))
-    return ScalingVerdict(not reasons, reasons, _sentence(reasons, error, ambiguity, n), error, overlap)
+    sentence = _sentence(reasons, error, ambiguity, n) + _too_long(inequalities)
+    return ScalingVerdict(not reasons, reasons, sentence, error, overlap)
+
+
+def _too_long(found: TriangleInequalities) -> str:
+    """Return a sentence about distances that are longer than paths of the others, if one is much longer."""
+    if found.worst <= NOTABLE_RATIO:
+        return ""
+    (i, j), count = found.pairs[0], int((found.ratios > NOTABLE_RATIO).sum())
+    verb = "is" if count == 1 else "are"
+    return (
+        f" {count:,} of {found.n_examined:,} distances {verb} over {NOTABLE_RATIO} times as long as the "
+        f"shortest path of the others, that of points {i} and {j} {found.worst:.3g} times."
+    )
 
 
 def _ambiguous(found: Ambiguity, n: int, n_parts: int) -> list[Reason]:

@@ -15,9 +15,12 @@ from ...core.progress import Progress
 from ...core.random import RandomState, stream
 from ..embedding import Embedding
 from ..problem import Array, Indices, Problem
+from .paths import ListedPaths, ListedProblem, spread_of
 from .scaling import Scaled, draw_landmarks, scale
 
-__all__ = ["DISTANCES_AT_ONCE", "IsomapEmbedding", "IsomapSettings"]
+__all__ = ["DISTANCES_AT_ONCE", "IsomapEmbedding", "IsomapSettings", "Paths"]
+
+Paths = _core.Paths | ListedPaths
 
 MIN_LANDMARKS, LANDMARKS_PER_DIMENSION = 200, 20
 """The number of landmarks that "auto" takes: at least the first, and at least the second for each dimension."""
@@ -83,14 +86,12 @@ class IsomapSettings:
 
     renumbers = False
 
-    def embed(self, problem: Problem, progress: Progress) -> IsomapEmbedding:
+    def embed(self, problem: Problem | ListedProblem, progress: Progress) -> IsomapEmbedding:
         """Find geodesic distances, and scale those of every component."""
-        n, graph = len(problem), problem.neighborhoods.core
+        n = len(problem)
         landmarks = self._drawn(problem)
         with progress.stage("paths", len(landmarks)):
-            points, threads = problem.core.points, problem.threads
-            spread = _core.spread(points, graph, threads) if self.conformal else None
-            paths = _core.Paths(points, graph, spread, threads)
+            paths, spread = self._paths(problem)
             distances = None
             if len(landmarks) < n:
                 # Every component has enough landmarks, which may be more than were asked for.
@@ -112,6 +113,16 @@ class IsomapSettings:
             reconstruction_error=reconstruction_error,
         )
 
+    def _paths(self, problem: Problem | ListedProblem) -> tuple[Paths, Array | None]:
+        """Return the shortest paths, and the mean length of the edges of each point if they are divided by it."""
+        graph = problem.neighborhoods
+        if isinstance(problem, ListedProblem):
+            spread = spread_of(graph) if self.conformal else None
+            return ListedPaths(graph, spread), spread
+        points, threads = problem.core.points, problem.threads
+        spread = _core.spread(points, graph.core, threads) if self.conformal else None
+        return _core.Paths(points, graph.core, spread, threads), spread
+
     def count(self, n: int, d: int) -> int:
         """Return the number of landmarks among `n` points in `d` dimensions."""
         if self.n_landmarks is None:
@@ -120,7 +131,7 @@ class IsomapSettings:
             return min(n, max(MIN_LANDMARKS, LANDMARKS_PER_DIMENSION * d))
         return min(n, self.n_landmarks)
 
-    def _drawn(self, problem: Problem) -> Indices:
+    def _drawn(self, problem: Problem | ListedProblem) -> Indices:
         """Return landmarks of every component, in proportion to its points but enough for its dimensions."""
         n, d = len(problem), problem.n_components
         count = self.count(n, d)
@@ -138,8 +149,8 @@ class _Task:
 
     def __init__(
         self,
-        problem: Problem,
-        paths: _core.Paths,
+        problem: Problem | ListedProblem,
+        paths: Paths,
         landmarks: Indices,
         distances: npt.NDArray[np.float32] | None,
         progress: Progress,

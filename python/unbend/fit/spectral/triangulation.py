@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ... import _core
-from ...core.arrays import Matrix
 from ...graph.neighbors import Neighborhoods
 from ..problem import Array, Indices
-from .isomap import DISTANCES_AT_ONCE
+from .isomap import DISTANCES_AT_ONCE, Paths
 from .scaling import mismatch
 
 __all__ = ["Triangulation"]
@@ -19,9 +17,9 @@ __all__ = ["Triangulation"]
 
 @dataclass(frozen=True, eq=False)
 class Triangulation:
-    """Values that place new points: the fitted points, their graph, and the result of Isomap."""
+    """Values that place new points: the graph of the fitted points with its paths, and the result of Isomap."""
 
-    points: Matrix = field(repr=False)
+    paths: Paths = field(repr=False)
     neighborhoods: Neighborhoods
     embedding: Array = field(repr=False)
     landmarks: Indices = field(repr=False)
@@ -30,37 +28,29 @@ class Triangulation:
     axes: Array = field(repr=False)
     offsets: Array = field(repr=False)
     spread: Array | None = field(repr=False)
-    n_neighbors: int
     radius: float | None
-    threads: int
 
-    def place(self, x: Matrix) -> tuple[Array, Array]:
-        """Return the images of new points, and the error of each.
+    def place(self, lists: Indices, lengths: Array) -> tuple[Array, Array]:
+        """Return the images of new points from their neighbors, nearest first, and the error of each.
 
         A point is joined to its neighbors in the component of the nearest, and reaches all others through them.
         """
-        lists, lengths = self._joined(x)
-        paths = _core.Paths(self.points, self.neighborhoods.core, self.spread, self.threads)
-        width = len(self.points) if self.landmark_distances is None else len(self.landmarks)
+        lengths = self._joined(lists, lengths)
+        width = len(self.neighborhoods) if self.landmark_distances is None else len(self.landmarks)
         size = max(1, DISTANCES_AT_ONCE // width)
-        placed, errors = np.empty((len(x), self.axes.shape[1])), np.empty(len(x))
-        for start in range(0, len(x), size):
+        placed, errors = np.empty((len(lists), self.axes.shape[1])), np.empty(len(lists))
+        for start in range(0, len(lists), size):
             part = slice(start, start + size)
-            along = self._reached(paths, lists[part], lengths[part])
+            along = self._reached(lists[part], lengths[part])
             labels = self.neighborhoods.component_labels[lists[part, 0]]
-            placed[part], errors[part] = self._triangulated(along, labels, paths.unit())
+            placed[part], errors[part] = self._triangulated(along, labels, self.paths.unit())
         known = lengths[:, 0] == 0
         placed[known], errors[known] = self.embedding[lists[known, 0]], 0.0
         return placed, errors
 
-    def _joined(self, x: Matrix) -> tuple[Indices, Array]:
-        """Return the points that new ones are joined to, and how far they are: infinitely, if not joined."""
-        k = self.n_neighbors
-        if self.radius is not None:
-            k = int(self.neighborhoods.sizes.max()) + 1
-        k = min(k, len(self.points))
-        found, far = _core.query(self.points, x, k, "auto", self.threads)
-        lists, lengths = found.reshape(len(x), k), far.reshape(len(x), k)
+    def _joined(self, lists: Indices, lengths: Array) -> Array:
+        """Return how far the points are that new ones are joined to: infinitely, if not joined."""
+        lengths = lengths.copy()
         if self.radius is not None:
             lengths[:, 1:][lengths[:, 1:] > self.radius] = np.inf
         if self.neighborhoods.component_labels.any():
@@ -69,18 +59,18 @@ class Triangulation:
         if self.spread is not None:
             own = np.nanmean(np.where(np.isfinite(lengths), lengths, np.nan), axis=1, keepdims=True)
             lengths = lengths / np.sqrt(np.where(own > 0, own, 1.0) * self.spread[lists])
-        return lists, lengths
+        return lengths
 
-    def _reached(self, paths: _core.Paths, lists: Indices, lengths: Array) -> Array:
+    def _reached(self, lists: Indices, lengths: Array) -> Array:
         """Return the distances along the graph to all landmarks, in units."""
         table = self.landmark_distances
         if table is None:
-            flat = paths.distances_to_new(
+            flat = self.paths.distances_to_new(
                 lists.ravel(), np.ascontiguousarray(lengths).ravel(), lists.shape[1]
             )
             return flat.reshape(len(lists), -1)
         along = np.full((len(self.landmarks), len(lists)), np.inf)
-        for column, far in zip(lists.T, lengths.T / paths.unit(), strict=True):
+        for column, far in zip(lists.T, lengths.T / self.paths.unit(), strict=True):
             np.minimum(along, table[:, column] + far, out=along)
         return np.ascontiguousarray(along.T)
 

@@ -78,7 +78,8 @@ class Guard:
         return self._marks(self.start)
 
     @cached_property
-    def _clean(self) -> Problem:
+    def clean(self) -> Problem:
+        """The problem on its graph without short circuits."""
         problem = self.problem
         clean = clean_of(problem.checked, problem.neighborhoods, problem.n_components, problem.n_jobs)
         return problem if clean is None else replace(problem, neighborhoods=clean)
@@ -96,4 +97,4 @@ class Guard:
         k = min(problem.neighborhoods.typical_size, len(problem) - 1)
         ranks = measured_ranks(problem.points, y, k, centers=self._centers, n_jobs=problem.n_jobs)
         trustworthiness = float(ranks.trustworthiness[-1])
-        return _Marks(trustworthiness, evidence(self._clean, y, Progress()))
+        return _Marks(trustworthiness, evidence(self.clean, y, Progress()))
