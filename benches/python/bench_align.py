@@ -41,6 +41,7 @@ def main():
     print(machine(options.threads, ("unbend", "numpy", "scipy", "scikit-learn", "umap-learn")))
     few, many = (2_000, 20_000) if options.quick else (100_000, 1_000_000)
     stages(few, many, options)
+    tolerances((few, many), options)
     in_either_order(many, options)
     memory((few, many), options)
     under_noise((few // 5, few), options)
@@ -57,24 +58,40 @@ def one_psa(x, threads, **parameters):
 
 def stages(few, many, options):
     print(f"### Time: swiss roll, 3-D to 2-D, k = {K}, best of {options.repeats}\n")
-    names = ("neighbors", "charts", "alignment", "assembly", "refine", "faithfulness")
-    row("n", *names, "one PSA, s", "R_N / bound", "disparity")
-    row("--:", *["--:"] * (len(names) + 3))
+    names = ("neighbors", "tangents", "alignment", "assembly", "refine", "evidence", "faithfulness")
+    row("n", *names, "one PSA, s", "of the search", "R_N / bound", "disparity")
+    row("--:", *["--:"] * (len(names) + 4))
     took = []
     for n in (few, many):
         x, truth = ub.datasets.swiss_roll(n, random_state=0)
         runs = [timed(lambda x=x: one_psa(x, options.threads)) for _ in range(options.repeats)]
         seconds, model = min(runs, key=lambda run: run[0])
+        search = min(timed(lambda x=x: ub.neighborhoods(x, K, n_jobs=options.threads))[0] for _ in runs)
         cells = [f"{model.timings_.get(name, 0):.3f}" for name in names]
         row(
             n,
             *cells,
             f"{seconds:.3f}",
+            f"{seconds / search:.1f}",
             f"{model.faithfulness_.r_n / model.faithfulness_.lower_bound:.5f}",
             end(truth, model),
         )
         took.append(seconds)
     print(f"\nFrom {few} to {many} points one PSA takes {took[1] / took[0]:.1f} times as long.\n")
+
+
+def tolerances(sizes, options):
+    """How exactly eq. 11 needs to be solved."""
+    print("### Residual of eq. 11\n")
+    row("n", "solve_tol", "steps", "R_N / bound", "disparity")
+    row("--:", "--:", "--:", "--:", "--:")
+    for n in sizes:
+        x, truth = ub.datasets.swiss_roll(n, random_state=0)
+        for tol in (1e-4, 1e-5, 1e-6, 1e-8):
+            model = one_psa(x, options.threads, solve_tol=tol)
+            ratio = model.faithfulness_.r_n / model.faithfulness_.lower_bound
+            row(n, f"{tol:g}", model.trace_["tree"]["n_solve"], f"{ratio:.7f}", end(truth, model))
+    print()
 
 
 def end(truth, model):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from .. import _core
 from ..core.progress import Progress
-from ..fit.assembly import solve
+from ..fit.assembly import SOLVE_TOL, solve
 from ..fit.problem import Problem
 from ..fit.refine import Steps, refined
 from ..graph.neighbors import Neighborhoods
@@ -23,9 +23,6 @@ __all__ = ["Refit", "onto", "widened"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
-
-SOLVE_TOL = 1e-6
-"""Residual of eq. 11 to stop at: far below the noise that a refit is to show."""
 
 BLOCK_ROWS = 2**11
 """Number of points whose wider neighborhoods are found at once."""

@@ -119,7 +119,11 @@ class Problem:
 
     def arranged(self, rows: Rows) -> Rows:
         """Return rows of the original points in the order of renumbered ones."""
-        return rows if self.order is None else rows[self.order]
+        if self.order is None:
+            return rows
+        arranged: Rows = np.empty_like(rows)
+        np.take(rows, self.order, axis=0, out=arranged)
+        return arranged
 
     def original(self, points: Indices) -> Indices:
         """Return the original indices of points."""
