@@ -210,3 +210,12 @@ def test_the_workflow_builds_what_the_program_builds():
     assert len(targets) == 4
     for target, tag in targets:
         assert f"target: {target}, tag: {tag}" in workflow
+
+
+def test_every_target_of_cargo_has_a_path():
+    """Without one, Cargo cannot build a source distribution, which has neither tests nor benches."""
+    targets = re.findall(
+        r"^\[\[(?:test|bench)\]\]\n(.*?)(?=^\[|\Z)", text_of("Cargo.toml"), re.DOTALL | re.MULTILINE
+    )
+    assert len(targets) == 4
+    assert all('\npath = "' in target for target in targets)
