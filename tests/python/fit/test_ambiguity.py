@@ -7,11 +7,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from unbend.fit.scaling.ambiguity import ambiguity_of, core_of
 from unbend.fit.scaling.pairs import pairs_of
+from unbend.fit.scaling.paths import TriangleInequalities
 from unbend.fit.scaling.place import place
 from unbend.fit.scaling.repair import reflected
 from unbend.fit.scaling.verdict import Shape, verdict_of
 
 FLAT = np.random.default_rng(0)
+KEPT = TriangleInequalities(np.empty((0, 2), dtype=np.int64), np.empty(0), 0)
 
 
 def disk(n, radius):
@@ -103,7 +105,7 @@ def test_large_parts_are_not_examined(monkeypatch):
     points, ends = disk(80, 0.35)
     found = ambiguity_of(measured(points, ends), points)
     assert found.movable is found.reflectable is None
-    verdict = verdict_of(measured(points, ends), 0.01, 0.0, found, [])
+    verdict = verdict_of(measured(points, ends), 0.01, 0.0, found, KEPT, [])
     assert verdict.trusted
     assert "whether parts can move was not examined" in verdict.sentence
 
@@ -128,8 +130,8 @@ def test_another_embedding_that_fits_as_well_is_not_trusted():
     points, ends = disk(80, 0.35)
     pairs = measured(points, ends)
     found = ambiguity_of(pairs, points)
-    assert verdict_of(pairs, 0.01, 0.0, found, [Shape(1.2, 0.5), Shape(1.01, 0.01)]).trusted
-    verdict = verdict_of(pairs, 0.01, 0.0, found, [Shape(1.01, 0.5)])
+    assert verdict_of(pairs, 0.01, 0.0, found, KEPT, [Shape(1.2, 0.5), Shape(1.01, 0.01)]).trusted
+    verdict = verdict_of(pairs, 0.01, 0.0, found, KEPT, [Shape(1.01, 0.5)])
     assert [reason.name for reason in verdict.reasons] == ["starts"]
 
 
