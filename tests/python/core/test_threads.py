@@ -344,6 +344,30 @@ except Enough:
     assert told.stdout.strip() == "enough", told.stderr
 
 
+# ---------------------------------------------------------------------------- forks
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_a_fork_of_a_process_that_has_computed_computes(n_jobs):
+    """A fork has none of the threads of its parent: one that waits for them waits forever."""
+    code = f"""
+import os
+import numpy as np
+import unbend as ub
+
+x, _ = ub.datasets.swiss_roll(2000, random_state=0)
+expected = ub.ProcrustesAlignment(random_state=0).fit(x).embedding_
+pid = os.fork()
+if pid == 0:
+    same = np.array_equal(ub.ProcrustesAlignment(random_state=0, n_jobs={n_jobs}).fit(x).embedding_, expected)
+    os._exit(0 if same else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    assert (told.returncode, told.stdout) == (0, "0\n"), told.stderr
+
+
 # ---------------------------------------------------------------------------- without the lock
 
 
