@@ -10,6 +10,7 @@ All cases are counted by command or call. A failure is printed when it is found,
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import sys
@@ -31,7 +32,7 @@ def main() -> int:
     if options.interrupts:
         import interrupts
 
-        failures += interrupts.report(options.interrupts, options.seed)
+        failures += interrupts.report(options.interrupts, options.seed, options.minutes)
     print(f"\nseed {options.seed}, {time.monotonic() - began:.0f} s, {failures} failures")
     return int(failures > 0)
 
@@ -43,6 +44,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--disks", type=int, default=200, help="disks that are full (200)")
     parser.add_argument("--interrupts", type=int, default=2000, help="interrupts (2000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random moments (0)")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="time after which each kind ends (none)"
+    )
     return parser.parse_args()
 
 
@@ -66,11 +70,11 @@ def on_files(options: argparse.Namespace) -> int:
         def doubled(each: commands.Written) -> kills.Tally | None:
             return kills.two_runs(each, inputs, scratch, known[each.name], rng)
 
-        failures += counted("killed", killed, commands.COMMANDS, options.kills)
+        failures += counted("killed", killed, commands.COMMANDS, options.kills, options.minutes)
         in_folders = [each for each in commands.COMMANDS if each.folder]
-        failures += counted("two runs in one folder", doubled, in_folders, options.runs)
+        failures += counted("two runs in one folder", doubled, in_folders, options.runs, options.minutes)
         with disks.mounted(Path(folder, "disk")) as disk:
-            rooms = {each.name: disks.peak(each, inputs, disk) for each in commands.COMMANDS if disk}
+            rooms = {each.name: disks.peak(each, inputs, disk) for each in commands.COMMANDS} if disk else {}
 
             def filled(each: commands.Written) -> kills.Tally | None:
                 if disk and rng.random() < 0.5:
@@ -78,7 +82,7 @@ def on_files(options: argparse.Namespace) -> int:
                 return disks.too_large(each, inputs, scratch, known[each.name], rng)
 
             where = "on disks that are full, and with files that are too large" if disk else "files too large"
-            failures += counted(where, filled, commands.COMMANDS, options.disks)
+            failures += counted(where, filled, commands.COMMANDS, options.disks, options.minutes)
     return failures
 
 
@@ -96,12 +100,14 @@ def computed(work: Callable[[], object]) -> None:
         raise RuntimeError("the inputs could not be made")
 
 
-def counted(title: str, case: Callable, commands: object, cases: int) -> int:
+def counted(title: str, case: Callable, commands: object, cases: int, minutes: float) -> int:
     """Run cases of all commands in turn, and print what came of them; return the number of failures."""
     import kills
 
-    tallies = {each.name: kills.Tally() for each in commands}
+    tallies, end = {each.name: kills.Tally() for each in commands}, time.monotonic() + 60 * minutes
     for each in _taken(commands, cases):
+        if time.monotonic() > end:
+            break
         for _ in range(TRIES):
             found = case(each)
             if found is not None:
