@@ -18,8 +18,8 @@ from pathlib import Path
 
 from commands import Written, carried_out
 
-LONGEST = 120.0
-"""Seconds after which a run hangs."""
+BUSY_SECONDS, LONGEST = 60, 3600.0
+"""A run hangs if it takes this much processor time, or this many seconds on a machine that may be busy."""
 
 WRITING = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "mmap.__new__"}
 """Audit events of what changes files."""
@@ -78,6 +78,7 @@ class Process:
             try:
                 os.close(self.source)
                 _prepare(folder, target)
+                resource.setrlimit(resource.RLIMIT_CPU, (BUSY_SECONDS, BUSY_SECONDS))
                 changes = _Changes(strike or Strike())
                 if file_size is not None:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, resource.RLIM_INFINITY))
