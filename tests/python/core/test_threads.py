@@ -220,7 +220,7 @@ else:
         elif what == "geodesic":
             call = lambda: ub.metrics.geodesic(x, y, neighborhoods=nb)
         elif what == "shepard":
-            call = lambda: ub.metrics.shepard(x, y, n_pairs=5_000_000)
+            call = lambda: ub.metrics.shepard(x, y, n_pairs=2_000_000)
         elif what == "landmarks":
             call = lambda: ub.metrics.nieqa_global(x, y)
 
@@ -267,17 +267,17 @@ def interrupt(what, n, shares):
 @pytest.mark.parametrize(
     ("what", "n"),
     [
-        ("neighborhoods", 2_000_000),
+        ("neighborhoods", 500_000),
         ("faithfulness", 500_000),
         ("charts", 200_000),
-        ("datasets", 3_000_000),
+        ("datasets", 2_000_000),
         ("blocked", 15_000),
         ("radius", 200_000),
-        ("ranks", 100_000),
-        ("wide ranks", 10_000),
-        ("geodesic", 20_000),
+        ("ranks", 20_000),
+        ("wide ranks", 8_000),
+        ("geodesic", 8_000),
         ("shepard", 20_000),
-        ("landmarks", 10_000),
+        ("landmarks", 4_000),
     ],
 )
 def test_ctrl_c(what, n):
