@@ -28,7 +28,7 @@ SOON, SOON_SHARE, LATEST = 0.2, 0.99, 1.0
 SHARES = {"main thread": 12, "pool of threads": 3, "fork": 4, "joblib": 1}
 """How calls run, and how often of twenty times."""
 
-ROUND, TOGETHER = 8, 12
+ROUND, TOGETHER = 8, 6
 """Interrupts of one call in one process, and calls in one process."""
 
 FAILURES = ("lost", "wrong exception", "crash")
