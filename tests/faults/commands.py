@@ -131,6 +131,7 @@ def content(path: Path) -> bytes | None:
 
 def make_inputs(folder: Path) -> None:
     """Write what the commands read; to be called in a process of its own, because it computes."""
+    warnings.simplefilter("ignore")
     import unbend as ub
     from unbend.files import write_points
 

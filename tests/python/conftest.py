@@ -1,4 +1,4 @@
-"""One hypothesis profile for everybody, the same examples on every run of the CI, and a random order on request."""
+"""One hypothesis profile for everybody, the same examples on every run of the CI, and a random order if asked."""
 
 import os
 import random
@@ -13,7 +13,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in random order")
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in random order"
+    )
 
 
 def pytest_collection_modifyitems(config, items):

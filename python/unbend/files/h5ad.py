@@ -14,7 +14,7 @@ from .errors import FileError, one_line, required
 __all__ = ["check", "find", "read", "read_columns", "write"]
 
 SPARE_BYTES = 2**20
-"""Bytes by which a copy grows at most when an array is added, besides its entries. What is left over is cut off."""
+"""Bytes by which a copy grows at most when an array is added, besides its entries. The rest is cut off."""
 
 
 def read(file: Path, key: str | None) -> Any:
