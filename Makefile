@@ -6,11 +6,14 @@ BIN := $(VENV)/bin
 DEVELOP = PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet
 FUZZ_SECONDS ?= 7200
 FUZZ_SEED ?=
+FAULTS ?=
+SHUFFLE ?= $(shell date +%s)
+SOAK_MINUTES ?= 120
 RUST_NEEDED := 1.89
 PYTHON_NEEDED := 3.10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo release test test-slow test-rust test-python lint format fuzz bench docs conformance clean tools
+.PHONY: help demo release test test-slow test-rust test-python test-shuffled lint format fuzz faults soak audit bench docs conformance clean tools
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,7 +31,10 @@ test-rust: tools
 	cargo test --quiet
 
 test-python: $(VENV)/built
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2 --dist loadfile
+
+test-shuffled: $(VENV)/built ## the tests of the Python face in random order, from SHUFFLE=
+	$(BIN)/pytest -q -n 2 --dist loadfile --shuffle $(SHUFFLE)
 
 lint: $(VENV)/built ## formatting, clippy, ruff, mypy, stubs
 	cargo fmt --all --check
@@ -47,6 +53,19 @@ format: $(VENV)/built ## put all code in order
 
 fuzz: $(VENV)/built ## random calls and damaged files, for FUZZ_SECONDS=7200 from FUZZ_SEED=
 	$(BIN)/python tests/fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
+
+faults: $(VENV)/built ## kill commands, fill disks, interrupt calls: FAULTS="--kills 500 ..."
+	$(BIN)/python tests/faults $(FAULTS)
+
+soak: $(VENV)/built ## fits of all kinds in one process, for SOAK_MINUTES=120: memory stays flat
+	$(BIN)/python tests/faults/soak.py --minutes $(SOAK_MINUTES)
+
+audit: $(VENV)/ready ## known holes and licenses of all dependencies
+	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
+	cargo deny check
+	$(BIN)/pip install --quiet pip-audit
+	$(BIN)/pip freeze --exclude-editable > target/installed.txt
+	$(BIN)/pip-audit --strict --disable-pip --no-deps -r target/installed.txt
 
 bench: $(VENV)/built ## the core alone, then against peers (they are installed first)
 	cargo bench

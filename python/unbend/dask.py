@@ -31,7 +31,7 @@ from . import _core
 from .core.arrays import Matrix
 from .core.progress import Progress
 from .partition import CellwiseFaithfulness, Partition
-from .partition.checkpoint import Arrays, CheckpointDir
+from .partition.checkpoint import MARK, Arrays, CheckpointDir
 from .partition.embed import PASSES, Method
 from .partition.run import carried_out
 from .partition.scatter import Job
@@ -241,15 +241,17 @@ def embed(
         "parameters": parameters,
     }
     task = Task.embedding(_optimized(_source(X))[0], settings, points_per_cell, max_memory, n_jobs)
-    folder = _folder(directory)
-    task.claim(CheckpointDir(str(folder)))
-    partition = _loaded(folder)
-    if partition is None:
-        run = task.begun(folder, _Cluster(client or get_client()), Progress(verbose), errors)
-        file = task.embedded(run)
-        partition = task.result(run, np.empty((0, n_components)))
-        os.replace(file, folder / RESULT)
-        _save(folder, partition)
+    folder = Path(os.path.abspath(directory))
+    checkpoints = CheckpointDir(str(folder))
+    with checkpoints.locked():
+        checkpoints.claim(task.mark())
+        partition = _loaded(folder)
+        if partition is None:
+            run = task.begun(folder, _Cluster(client or get_client()), Progress(verbose), errors)
+            file = task.embedded(run)
+            partition = task.result(run, np.empty((0, n_components)))
+            os.replace(file, folder / RESULT)
+            _save(folder, partition)
     n, rows = task.source.shape[0], block_rows(task.source.shape, task.source.dtype.itemsize)
     sizes = tuple(min(rows, n - start) for start in range(0, n, rows))
     embedding = dask.array.map_blocks(
@@ -306,23 +308,13 @@ def faithfulness(
     rows = block_rows(source.shape, source.dtype.itemsize)
     x, y = _optimized(source, _source(Y, "Y", rows))
     task = Task.measuring(x, y, n_neighbors, points_per_cell, max_memory, n_jobs)
-    folder = _folder(directory)
-    measured = task.measured(task.begun(folder, _Cluster(client or get_client()), Progress(verbose), "warn"))
-    _clear(folder)
-    return measured
-
-
-def _folder(directory: str | os.PathLike[str]) -> Path:
     folder = Path(os.path.abspath(directory))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _clear(folder: Path, *names: str) -> None:
-    """Remove all files of a folder but these."""
-    for path in folder.iterdir():
-        if path.name not in names:
-            path.unlink()
+    checkpoints = CheckpointDir(str(folder))
+    with checkpoints.locked():
+        run = task.begun(folder, _Cluster(client or get_client()), Progress(verbose), "warn")
+        measured = task.measured(run)
+        checkpoints.clear()
+    return measured
 
 
 def _save(folder: Path, partition: Partition) -> None:
@@ -331,7 +323,9 @@ def _save(folder: Path, partition: Partition) -> None:
     del record["embedding"]
     record = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in record.items()}
     CheckpointDir(str(folder)).save_record(FINISHED, record)
-    _clear(folder, RESULT, f"{FINISHED}.json", "partition.json")
+    for path in folder.iterdir():
+        if path.name not in (RESULT, f"{FINISHED}.json", f"{MARK}.json"):
+            path.unlink()
 
 
 def _loaded(folder: Path) -> Partition | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import unbend as ub
 
-from ..files import check_target, read_points
+from ..files import check_target, read_points, write_atomically
 from .options import JSON, Command, UsageError
 from .words import coordinates, show, sized, wrapped
 
@@ -35,9 +35,10 @@ def run(options: argparse.Namespace) -> None:
     show(options, price.to_dict(), _lines(price, x, options))
     if options.plot is not None:
         try:
-            price.plot().savefig(options.plot, dpi=120)
+            figure = price.plot()
         except ImportError:
             raise UsageError("--plot needs matplotlib: pip install 'unbend[plot]'") from None
+        write_atomically(options.plot, lambda path: figure.savefig(path, dpi=120), force=options.force)
 
 
 def _lines(price: ub.Price, x: Any, options: argparse.Namespace) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import unbend as ub
 
-from ..files import FileError, write_atomically
+from ..files import FileError, check_target, write_atomically
 from ..mesh.files import check_mesh_target
 from .options import JSON, OUTPUT, Command, UsageError
 from .words import show, shows_progress, timing_lines, wrapped
@@ -21,6 +21,8 @@ def run(options: argparse.Namespace) -> None:
     target = check_mesh_target(options.output)
     if target.exists() and not options.force:
         raise FileError(f"cannot write {target}: it exists already, use --force to replace it")
+    if options.plot is not None:
+        check_target(options.plot, force=options.force, suffixes=())
     vertices, faces = ub.read_mesh(options.X)
     flat = ub.flatten(
         vertices,

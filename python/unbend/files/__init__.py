@@ -1,6 +1,6 @@
 """Tables, labels and pairs in files: .npy, .npz, .csv, .parquet, .h5ad and Zarr."""
 
-from .atomic import write_atomically
+from .atomic import write_atomically, writing
 from .errors import FileError, one_line, required
 from .labels import read_ids, read_labels, read_values
 from .pairs import PAIR_SUFFIXES, read_pairs
@@ -21,4 +21,5 @@ __all__ = [
     "split_key",
     "write_atomically",
     "write_points",
+    "writing",
 ]

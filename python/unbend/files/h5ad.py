@@ -13,6 +13,9 @@ from .errors import FileError, one_line, required
 
 __all__ = ["check", "find", "read", "read_columns", "write"]
 
+SPARE_BYTES = 2**20
+"""Bytes by which a copy grows at most when an array is added, besides its entries. The rest is cut off."""
+
 
 def read(file: Path, key: str | None) -> Any:
     """Return the array called `key`: see :func:`find`."""
@@ -108,13 +111,22 @@ def check(complaint: str) -> None:
 
 
 def write(file: Path, points: Any, name: str, source: Path | None) -> None:
-    """Write the points to obsm: in a copy of the source if that is an .h5ad, else in a new AnnData."""
+    """Write the points to obsm: in a copy of the source if that is an .h5ad, else in a new AnnData.
+
+    HDF5 crashes if the disk is full. So it never makes a file longer.
+    """
+    h5py = required("h5py", "anndata", f"cannot write {file}")
     if source is None or source.suffix.lower() != ".h5ad":
         anndata = required("anndata", "anndata", f"cannot write {file}")
-        anndata.AnnData(obsm={name: points}).write_h5ad(file)
+        with h5py.File("image", "w", driver="core", backing_store=False) as store:
+            anndata.io.write_elem(store, "/", anndata.AnnData(obsm={name: points}))
+            store.flush()
+            file.write_bytes(store.id.get_file_image())
         return
     shutil.copyfile(source, file)
-    with required("h5py", "anndata", f"cannot write {file}").File(file, "r+") as store:
+    with file.open("ab") as end:
+        end.write(bytes(points.nbytes + SPARE_BYTES))
+    with h5py.File(file, "r+") as store:
         obsm = store.require_group("obsm")
         if name in obsm:
             del obsm[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,5 +23,11 @@ def read(file: Path, key: str | None = None) -> Any:
 
 
 def write(file: Path, points: Any) -> None:
-    """Write the array."""
-    np.save(file, points, allow_pickle=False)
+    """Write the array.
+
+    NumPy writes to true files through a buffer of C, and does not notice if its last bytes find no room. So it is
+    handed an object that can do nothing but write.
+    """
+    with file.open("wb") as stream:
+        array = np.asanyarray(points)
+        np.lib.format.write_array(SimpleNamespace(write=stream.write), array, allow_pickle=False)

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.parameters import documented
 from ..core.progress import Callback, Progress
 from ..core.shared_parameters import FUNCTIONS
-from ..files import check_target
+from ..files import check_target, write_atomically
 from ..fit.problem import Problem
 from ..fit.procrustes.alignment import AlignedEmbedding
 from .gather import CellwiseFaithfulness, Partition
@@ -141,7 +141,7 @@ def embed(
         if out is None:
             embedding = np.load(file)
         else:
-            shutil.move(file, out)
+            write_atomically(out, lambda temporary: shutil.move(file, temporary), force=force)
             embedding = np.load(out, mmap_mode="r")
     return task.result(run, embedding)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ import numpy.typing as npt
 from .. import _core
 from ..core.memory import readable
 from ..core.notebook import Rows, as_html
+from ..files import writing
 from ..graph.neighbors import Neighborhoods
 from ..metrics import Faithfulness
 from .borders import agreed
@@ -24,6 +28,7 @@ __all__ = [
     "SUMS",
     "CellwiseFaithfulness",
     "Partition",
+    "empty",
     "extents",
     "gather",
     "measure",
@@ -279,8 +284,20 @@ def gather(job: Job, block: int, segments: Any, means: Array, axes: Array, shift
     places, rows, of = order[: len(rows)][known], rows[known, :-1], rows[known, -1].astype(np.intp)
     y = np.full((len(own), job.n_components), np.nan)
     y[places] = np.einsum("ij,ijk->ik", rows - means[of], axes[of]) + shifts[of]
-    target = np.load(out, mmap_mode="r+")
-    start, stop = job.span(block)
-    target[start:stop] = y
-    target.flush()
+    _overwrite(Path(out), job.span(block)[0], y)
     return {"lost": np.array(int((~np.isfinite(y)).any(axis=1).sum()))}
+
+
+def empty(shape: tuple[int, int]) -> Callable[[Path], object]:
+    """Return a writer of an .npy file of zeros, which need no room on the disk yet."""
+    return lambda path: np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=shape)
+
+
+def _overwrite(path: Path, start: int, rows: Array) -> None:
+    """Write rows of an .npy file. Were they written by mapping it, a full disk would end the process."""
+    offset = np.lib.format.open_memmap(path, mode="r").offset
+    with writing(path), path.open("r+b") as file:
+        file.seek(offset + start * rows.shape[1] * rows.itemsize)
+        file.write(rows.tobytes())
+        file.flush()
+        os.fsync(file.fileno())

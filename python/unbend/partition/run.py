@@ -294,10 +294,9 @@ class Run:
             shifts = beside(low, high, self.found["component_sizes"])
         target = job.checkpoints.path("out.npy")
         if not target.exists():
-            shape = (job.source.shape[0], job.n_components)
-            np.lib.format.open_memmap(target, mode="w+", dtype=np.float64, shape=shape).flush()
-            for block in range(job.n_blocks):
+            for block in range(job.n_blocks):  # first: what they say is of another file
                 job.checkpoints.remove(f"out-{block}")
+            job.checkpoints.write(target.name, gathering.empty((job.source.shape[0], job.n_components)))
         blocks = [
             (job, block, np.stack([one["segments"][block] for one in done]), means, axes, shifts, str(target))
             for block in range(job.n_blocks)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from ..core.random import seed_from
 from ..files import FileError
 from ..fit.problem import neighbor_count
 from ..fit.procrustes.kinds import KINDS
-from .checkpoint import CheckpointDir
+from .checkpoint import MARK, CheckpointDir
 from .gather import SUMS, CellwiseFaithfulness, Partition, measure_given
 from .run import Engine, Run, added, cell_bytes, held_bytes, points_that_fit
 from .scatter import Job
@@ -134,7 +133,7 @@ class Task:
     def begun(self, folder: Path, engine: Engine, watch: Progress, errors: Literal["warn", "raise"]) -> Run:
         """Begin, or continue with the folder's checkpoints; return the run with all points sorted by cell."""
         choice("warn", "raise").test(errors, "errors")
-        self.claim(CheckpointDir(str(folder)))
+        CheckpointDir(str(folder)).claim(self.mark())
         s = self.settings
         parameters: dict[str, Any] = {"random_state": 0, **(s.get("parameters") or {})}
         parameters |= {"refine": None, "objective": s.get("objective", "R_N")}
@@ -170,22 +169,7 @@ class Task:
                 f"but max_memory allows {has}: set points_per_cell below {self.points:,}"
             )
 
-    def claim(self, checkpoints: CheckpointDir) -> None:
-        """Refuse a folder that belongs to other data or parameters."""
-        mark = self._mark()
-        known = checkpoints.load_record("partition")
-        if known is None:
-            if any(Path(checkpoints.folder).iterdir()):
-                raise FileError(
-                    f"{checkpoints.folder} is not empty, and holds no partition: use a folder of its own"
-                )
-            checkpoints.save_record("partition", mark)
-        elif known != mark:
-            different = [name for name in mark if mark[name] != known.get(name)]
-            what = f"{checkpoints.folder} holds a partition of other {' and '.join(different)}"
-            raise FileError(f"{what}: use another folder, or remove it")
-
-    def _mark(self) -> dict[str, Any]:
+    def mark(self) -> dict[str, Any]:
         """Return a record that identifies this task, for JSON."""
         mark = {
             "version": VERSION,
@@ -198,7 +182,7 @@ class Task:
 
     def _check_unchanged(self, run: Run) -> None:
         """Refuse a result of data that changed while they were read."""
-        before, after = run.job.checkpoints.load_record("partition"), self._mark()
+        before, after = run.job.checkpoints.load_record(MARK), self.mark()
         if before != after:
             different = [name for name in after if before is None or after[name] != before.get(name)]
             raise FileError(
@@ -326,12 +310,17 @@ def folder_for(
             yield Path(folder)
         return
     folder_path = Path(os.path.abspath(directory))
-    is_new = not folder_path.exists()
-    folder_path.mkdir(parents=True, exist_ok=True)
-    try:
-        yield folder_path
-    except MemoryError:
-        if is_new:  # it is to be called again with other parameters
-            shutil.rmtree(folder_path)
-        raise
-    shutil.rmtree(folder_path)
+    is_new, checkpoints = not folder_path.exists(), CheckpointDir(str(folder_path))
+    with checkpoints.locked():
+        try:
+            yield folder_path
+        except MemoryError:
+            if is_new:  # it is to be called again with other parameters
+                _remove(checkpoints)
+            raise
+        _remove(checkpoints)
+
+
+def _remove(checkpoints: CheckpointDir) -> None:
+    checkpoints.clear()
+    Path(checkpoints.folder).rmdir()

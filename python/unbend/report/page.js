@@ -168,7 +168,9 @@
     if (i >= 0) describe(i, list);
   }
 
-  const label = i => facts.labels ? facts.labels[columns.label[i]] : "";
+  // A label that turns the direction of text is closed off from what follows.
+  const isolated = text => /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(text) ? `\u2068${text}\u2069` : text;
+  const label = i => facts.labels ? isolated(facts.labels[columns.label[i]]) : "";
   const titled = i => `Point ${called(i)}` + (label(i) ? `: ${label(i)}` : "");
   const error = (e, i) => short(10 ** columns["e" + e][i]);
 

@@ -135,7 +135,7 @@ pub fn to_python(error: Error) -> PyErr {
 
 /// A pool of its own for any number of threads but 0, which stands for the pool of all.
 pub fn pool(n_jobs: usize) -> PyResult<Option<ThreadPool>> {
-    if n_jobs == 0 {
+    if n_jobs == 0 && !forked() {
         return Ok(None);
     }
     rayon::ThreadPoolBuilder::new()
@@ -143,6 +143,13 @@ pub fn pool(n_jobs: usize) -> PyResult<Option<ThreadPool>> {
         .build()
         .map(Some)
         .map_err(|error| PyRuntimeError::new_err(format!("cannot start {n_jobs} threads: {error}")))
+}
+
+/// Whether this process was forked from the one that used the pool of all first. A fork has none of its threads, and
+/// would wait for them forever.
+fn forked() -> bool {
+    static FIRST: OnceLock<u32> = OnceLock::new();
+    *FIRST.get_or_init(std::process::id) != std::process::id()
 }
 
 /// The value of a cell, made on first use. Nothing is locked: if two threads make it at once, one result is kept.

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::error::{Error, Result};
+
 /// Marks an index that stands for no point.
 pub const NO_POINT: u32 = u32::MAX;
 
@@ -146,21 +148,35 @@ pub struct Within {
     /// The square of the radius, rounded up so far that no point within it is lost.
     bound: f64,
     found: Vec<(f64, u32)>,
+    /// Whether there was no memory for a point.
+    lacking: bool,
 }
 
 impl Within {
     /// Keeps points at distance `radius` or less of point `own`.
     pub fn of(own: u32, radius: f64) -> Self {
         let bound = radius * radius * (1.0 + 4.0 * f64::EPSILON) + f64::MIN_POSITIVE;
-        Within { own, radius, bound, found: Vec::new() }
+        Within { own, radius, bound, found: Vec::new(), lacking: false }
     }
 
-    /// Moves the points found to the ends of two lists, nearest first.
-    pub fn drain_into(&mut self, distances: &mut Vec<f64>, ids: &mut Vec<u32>) {
+    /// Moves the points found to the ends of two lists, nearest first. Fails if there is not enough memory.
+    pub fn drain_into(&mut self, distances: &mut Vec<f64>, ids: &mut Vec<u32>) -> Result<()> {
+        if self.lacking {
+            return Err(Error::OutOfMemory { bytes: 2 * size_of::<(f64, u32)>() * self.found.len() });
+        }
+        reserve(distances, self.found.len())?;
+        reserve(ids, self.found.len())?;
         self.found.sort_unstable_by(by_distance);
         distances.extend(self.found.iter().map(|(d2, _)| d2.sqrt()));
         ids.extend(self.found.drain(..).map(|(_, id)| id));
+        Ok(())
     }
+}
+
+/// Makes room for more entries of a list, or fails.
+pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    let bytes = list.len().saturating_add(more).saturating_mul(size_of::<T>());
+    list.try_reserve(more).map_err(|_| Error::OutOfMemory { bytes })
 }
 
 impl Collector for Within {
@@ -170,12 +186,17 @@ impl Collector for Within {
 
     fn offer(&mut self, d2: f64, id: u32) {
         if id != self.own && d2.sqrt() <= self.radius {
-            self.found.push((d2, id));
+            if self.found.len() == self.found.capacity() {
+                self.lacking |= self.found.try_reserve(1).is_err();
+            }
+            if !self.lacking {
+                self.found.push((d2, id));
+            }
         }
     }
 
     fn restart(&mut self, own: u32) {
-        self.own = own;
+        (self.own, self.lacking) = (own, false);
         self.found.clear();
     }
 }

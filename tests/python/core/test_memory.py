@@ -1,6 +1,7 @@
 """What a fit needs in memory, and what the machine has."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -237,7 +238,7 @@ def test_a_limited_address_space_counts():
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 @pytest.mark.parametrize("call", ["neighborhoods(x, radius=9.0)", "faithfulness(x, x, radius=9.0)"])
 def test_a_graph_of_all_points_is_refused_before_it_is_searched(call):
-    """Without an estimate, the core aborts the process when an allocation fails."""
+    """It is said at once, and not when the memory is full."""
     code = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
@@ -250,3 +251,26 @@ except MemoryError as error:
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "radius = 9 joins about 899,970,000 pairs of points: the graph needs about 25.2 GB" in ran.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_more_pairs_than_the_estimate_expects_are_no_crash():
+    """A few points that are very dense are in no random sample: the search finds that there is no room."""
+    code = """
+import resource
+import numpy as np, unbend as ub
+x = np.random.default_rng(1).random((20_000, 2)) * 1e6
+ub.neighborhoods(x, radius=1.0)  # all threads are there
+sampled = np.random.default_rng(0).integers(len(x), size=64)
+dense = np.setdiff1d(np.arange(len(x)), sampled)[:8_000]
+x[dense] = np.random.default_rng(2).random((8_000, 2))
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 400 * 2**20,) * 2)
+try:
+    ub.neighborhoods(x, radius=2.0)
+except MemoryError as error:
+    print("MemoryError:", error)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert re.fullmatch(r"MemoryError: \d+ bytes for the result are more than there is memory\n", ran.stdout)

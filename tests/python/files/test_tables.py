@@ -4,6 +4,7 @@ import os
 import pickle
 import stat
 import struct
+import subprocess
 import sys
 import zipfile
 from contextlib import suppress
@@ -399,6 +400,33 @@ def test_not_overwritten_unless_forced(tmp_path):
     assert path.read_text() == "old"
     write_atomically(path, lambda temporary: temporary.write_text("new"), force=True)
     assert path.read_text() == "new"
+
+
+# Writes a table with room for so many bytes of a file. No process but this one must be limited.
+FULL = """
+import resource, sys
+import numpy as np
+from unbend.files import FileError, write_points
+
+points = np.random.default_rng(0).random((100, 2))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    write_points(sys.argv[1], points, force=True)
+except FileError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files")
+@pytest.mark.parametrize("room", [0, 100, 1000])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".parquet", ".h5ad"])
+def test_a_full_disk_leaves_the_old_file(tmp_path, suffix, room):
+    path = put(tmp_path, f"y{suffix}", "old")
+    command = [sys.executable, "-c", FULL, str(path), str(room)]
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert (said.returncode, said.stdout) == (0, f"cannot write {path}: File too large\n"), said.stderr
+    assert os.listdir(tmp_path) == [path.name]
+    assert path.read_text() == "old"
 
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, OSError])

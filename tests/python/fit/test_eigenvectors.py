@@ -42,7 +42,7 @@ def laplacian(x, k):
 
 @pytest.mark.parametrize("noise", [0.0, 0.6])
 def test_the_vectors_of_numpy(noise):
-    x, _ = ub.datasets.swiss_roll(1500, noise=noise, random_state=0)
+    x, _ = ub.datasets.swiss_roll(900, noise=noise, random_state=0)
     matrix = ltsa(x, 12, 2)
     values, vectors = np.linalg.eigh(matrix.toarray())
     for d in (1, 2, 5, 20):

@@ -63,7 +63,8 @@ def test_neighbors_stand_near_each_other(always):
 @pytest.mark.parametrize("alignment", ["tree", "spectral", "anneal"])
 def test_alignment_is_the_same(monkeypatch, alignment, dtype):
     x, _ = ub.datasets.swiss_roll(900, random_state=0)
-    model = ub.ProcrustesAlignment(alignment=alignment, annealing={"start": "tree"}, random_state=0)
+    annealing = {"start": "tree", "rounds": 2, "tried": 3}
+    model = ub.ProcrustesAlignment(alignment=alignment, annealing=annealing, random_state=0)
     before = model.fit_transform(x.astype(dtype))
     monkeypatch.setattr(problems, "MIN_RENUMBERED_POINTS", 1)
     after = model.fit_transform(x.astype(dtype))

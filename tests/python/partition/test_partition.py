@@ -1,7 +1,10 @@
 """Embedding in cells: as good as at once, whatever is killed, damaged or missing on the way."""
 
+import errno
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,9 +18,10 @@ import unbend as ub
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import procrustes
-from unbend import partition
+from unbend import datasets, partition
 from unbend.cli import main
 from unbend.core.progress import Progress
+from unbend.files import FileError
 from unbend.partition import cells
 from unbend.partition.align import Overlaps, align
 from unbend.partition.checkpoint import CheckpointDir, DamagedError
@@ -394,8 +398,7 @@ def test_a_killed_process_goes_on(roll, reference, tmp_path):
     command += ["--points-per-cell", "3000", "--quiet"]
     first = subprocess.Popen(command, cwd=tmp_path)
     parts = tmp_path / "y.npy.parts"
-    deadline = time.monotonic() + 60
-    while not list(parts.glob("cell-*.npz")) and first.poll() is None and time.monotonic() < deadline:
+    while not list(parts.glob("cell-*.npz")) and first.poll() is None:
         time.sleep(0.005)
     first.send_signal(signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL
@@ -405,6 +408,97 @@ def test_a_killed_process_goes_on(roll, reference, tmp_path):
     subprocess.run(command, cwd=tmp_path, check=True)
     assert np.array_equal(np.load(tmp_path / "y.npy"), reference.embedding)
     assert not parts.exists()
+
+
+def test_a_folder_is_for_one_run_at_a_time(roll, reference, tmp_path):
+    def second(name, done, total, best):
+        if name == "cells":
+            with pytest.raises(FileError, match=r"work is used by another run: wait until it ends"):
+                partition.embed(roll[0], points_per_cell=3000, directory=tmp_path / "work")
+
+    found = partition.embed(roll[0], points_per_cell=3000, directory=tmp_path / "work", callback=second)
+    assert np.array_equal(found.embedding, reference.embedding)
+
+
+@pytest.mark.parametrize("left", ["finished", "empty", "claiming"])
+def test_a_run_that_was_killed_at_its_very_end_or_beginning_leaves_a_folder_that_serves(roll, tmp_path, left):
+    work = tmp_path / "work"
+    work.mkdir()
+    if left == "finished":
+        CheckpointDir(str(work)).save_record("partition", {"finished": True})
+        (work / "cell-0.npz").write_bytes(b"of another run")
+    if left == "claiming":
+        (work / ".partition.json.17.0123abcd").write_text("{")
+    x, again = roll[0][:4000], {"points_per_cell": 2000}
+    found = partition.embed(x, directory=work, **again)
+    assert np.array_equal(found.embedding, partition.embed(x, **again).embedding)
+    assert not work.exists()
+
+
+def test_what_stands_in_the_way_is_not_removed(roll, tmp_path):
+    (tmp_path / ".partition.json.mine").write_text("mine")
+    with pytest.raises(FileError, match="is not empty, and holds no partition"):
+        partition.embed(roll[0], points_per_cell=3000, directory=tmp_path)
+    assert (tmp_path / ".partition.json.mine").read_text() == "mine"
+
+
+def test_blocks_of_an_output_that_is_gone_are_written_again(roll, reference, tmp_path):
+    """A process can be killed after it has moved the output to its place, and before the folder is removed."""
+
+    def stop(name, done, total, best):
+        if name == "output" and done == total:
+            raise _Killed
+
+    work = tmp_path / "work"
+    with pytest.raises(_Killed):
+        partition.embed(roll[0], points_per_cell=3000, directory=work, callback=stop)
+    assert list(work.glob("out-*.npz"))
+    (work / "out.npy").unlink()
+    found = partition.embed(roll[0], points_per_cell=3000, directory=work)
+    assert np.array_equal(found.embedding, reference.embedding)
+
+
+def test_a_folder_elsewhere_moves_its_output_as_a_whole(roll, tmp_path, monkeypatch):
+    """Between file systems, files are copied: what is not whole must not have the name of the result."""
+    out = tmp_path / "y.npy"
+
+    def elsewhere(*paths, **_):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    def full(source, target, **_):
+        Path(target).write_bytes(Path(source).read_bytes()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    out.write_bytes(b"old")
+    settings = {"points_per_cell": 2000, "directory": tmp_path / "work", "force": True}
+    monkeypatch.setattr(os, "rename", elsewhere)
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(FileError, match=r"y\.npy: No space left on device"):
+        partition.embed(roll[0][:4000], out, **settings)
+    assert out.read_bytes() == b"old"
+    monkeypatch.undo()
+    found = partition.embed(roll[0][:4000], out, **settings)
+    assert np.isfinite(found.embedding).all()
+    assert sorted(os.listdir(tmp_path)) == ["y.npy"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files")
+def test_a_full_disk_is_said_and_the_run_goes_on_later(tmp_path):
+    """The output was mapped into memory once: then a full disk ended the process."""
+    np.save(tmp_path / "x.npy", datasets.swiss_roll(2000, random_state=0)[0])
+    command = ["embed", "x.npy", "-o", "y.npy", "--points-per-cell", "700", "--quiet"]
+    # Everything is imported before files are limited.
+    code = "import resource, sys, unbend as ub; from unbend.cli import main; ub.PCA; ub.partition.embed; "
+    limited = "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY)); "
+    run = "sys.exit(main(sys.argv[1:]))"
+    first = subprocess.run(
+        [sys.executable, "-c", code + limited + run, *command], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert first.returncode == 2
+    assert re.fullmatch(r"unbend: error: cannot write \S+: File too large\n", first.stderr), first.stderr
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "y.npy.parts"]
+    subprocess.run([sys.executable, "-c", code + run, *command], cwd=tmp_path, check=True)
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "y.npy"]
 
 
 def test_a_damaged_cell_is_made_again(roll, reference, tmp_path):

@@ -574,6 +574,39 @@ def test_nothing_of_the_data_is_run(fresh):
 
 
 @in_browser
+def test_hostile_names_are_text_and_nan_is_drawn(data, tmp_path):
+    x, ys = data
+    turned, quoted = "a\u202egpj.exe", "\"' onmouseover=window.harm=3 `${window.harm=4}` {{ 7 * 7 }} \\"
+    broken = ys["truth"] * np.where(np.arange(N) < 3, np.nan, 1.0)[:, None]
+    names = {EVIL: ys["truth"], quoted: x[:, :2], turned: ys["truth"][::-1]}
+    values = {EVIL: broken[:, 0], turned: np.full(N, np.nan)}
+    labels = np.where(np.arange(N) % 2, turned, quoted)
+    page = ub.report(
+        x, names, tmp_path / "hostile.html", labels=labels, values=values, measures="procrustes", title=turned
+    )
+    with Browser() as browser:
+        browser.open(page.path)
+        shown = browser.run("[...document.querySelectorAll('figcaption b')].map(b => b.textContent)")
+        assert sorted(shown) == sorted(names)
+        assert browser.run("document.title") == turned
+        assert (
+            browser.run("getComputedStyle(document.querySelector('figcaption b')).unicodeBidi") == "isolate"
+        )
+        browser.run(f"{MODEL}('points').selected.indices = [...Array({N}).keys()]")
+        browser.run(
+            "[...mode.options].forEach(o => { mode.value = o.value; mode.dispatchEvent(new Event('change')); })"
+        )
+        Picture(browser, 0).hover(*Picture(browser, 0).at(0.5, 0.5))
+        said = browser.run("document.getElementById('many').textContent")
+        assert quoted in said
+        assert f"\u2068{turned}\u2069" in said
+        assert "49" not in shown
+        assert browser.run("document.querySelectorAll('img, [onmouseover], figcaption b b').length") == 0
+        assert browser.run("window.harm ?? 0") == 0
+        assert browser.errors == []
+
+
+@in_browser
 @pytest.mark.parametrize("ratio", [1, 2])
 def test_points_are_drawn(data, made, tmp_path, ratio):
     from PIL import Image

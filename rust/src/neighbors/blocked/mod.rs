@@ -73,7 +73,7 @@ pub fn within(points: &Points, radius: f64, monitor: &dyn Monitor) -> Result<Knn
     let lists = recheck(&frame, &all, lists, STAGE, monitor)?;
     let (mut indptr, mut indices, mut distances) = (vec![0], Vec::new(), Vec::new());
     for mut list in lists {
-        list.drain_into(&mut distances, &mut indices);
+        list.drain_into(&mut distances, &mut indices)?;
         indptr.push(indices.len() as i64);
     }
     Ok(Knn { neighborhoods: Neighborhoods::ragged(indptr, indices), distances })

@@ -17,7 +17,7 @@ use self::tree::{Batch, KdTree};
 use crate::csr::Csr;
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::neighbors::candidates::{Candidates, Collector, Crowd, NO_POINT, Nearest, Within};
+use crate::neighbors::candidates::{Candidates, Collector, Crowd, NO_POINT, Nearest, Within, reserve};
 use crate::neighbors::{Found, Knn, Neighborhoods, STAGE, Table, inverse};
 use crate::parallel::Progress;
 use crate::points::{Coordinate, Points, with_view};
@@ -147,7 +147,7 @@ fn within_of<T: Coordinate>(tree: &KdTree<T>, radius: f64, monitor: &dyn Monitor
                     progress.add_rarely(LEAF, REPORTED);
                     inquiry.ask(leaf, batch);
                     for list in batch.lists.iter_mut().take(tree.filled(leaf)) {
-                        list.drain_into(&mut rows.values, &mut rows.indices);
+                        list.drain_into(&mut rows.values, &mut rows.indices)?;
                         rows.end_row();
                     }
                 }
@@ -162,8 +162,10 @@ fn within_of<T: Coordinate>(tree: &KdTree<T>, radius: f64, monitor: &dyn Monitor
 fn in_point_order<T>(tree: &KdTree<T>, found: &[Csr<f64>], monitor: &dyn Monitor) -> Result<Knn> {
     let place = inverse(&tree.ids);
     let total = found.iter().map(|rows| rows.indices.len()).sum();
-    let (mut indices, mut distances) = (Vec::with_capacity(total), Vec::with_capacity(total));
-    let mut indptr = Vec::with_capacity(tree.n + 1);
+    let (mut indices, mut distances, mut indptr) = (Vec::new(), Vec::new(), Vec::new());
+    reserve(&mut indices, total)?;
+    reserve(&mut distances, total)?;
+    reserve(&mut indptr, tree.n + 1)?;
     indptr.push(0);
     for (i, &p) in place.iter().enumerate() {
         if i % 1024 == 0 {
