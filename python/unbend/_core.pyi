@@ -21,12 +21,12 @@ _Sparse = tuple[_Pointer, _Indices, _Array]
 __all__ = [
     "AVERAGED_TANGENTS", "FAITHFULNESS_FIELDS", "FULL_NET_NEIGHBORS", "Graph", "LocalWeights",
     "MAX_BASES_ENTRIES", "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS",
-    "Patches", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle", "agreement", "align_pieces", "asim",
-    "asim_all", "carry", "charts", "coranking_matrix", "cylinder", "evidence", "faithfulness", "find_nearest",
-    "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere", "lay_out", "lower_bound", "nearest", "overlap",
-    "projected", "prune", "query", "rank_tables", "rectify", "rotating_ball", "s_curve", "settled", "shepard",
-    "skeleton", "smallest_eigenvectors", "spectra", "spectra_of", "spread", "strip", "swiss_roll",
-    "swiss_roll_wittman", "three_peaks", "within",
+    "Patches", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle", "agreement",
+    "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix", "cylinder", "evidence",
+    "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere", "lay_out",
+    "lower_bound", "nearest", "overlap", "projected", "prune", "query", "rank_tables", "rectify",
+    "rotating_ball", "s_curve", "settled", "shepard", "skeleton", "smallest_eigenvectors", "spectra",
+    "spectra_of", "spread", "strip", "swiss_roll", "swiss_roll_wittman", "three_peaks", "within",
 ]
 # fmt: on
 

@@ -37,6 +37,8 @@ pub struct Patches {
     starts: Vec<usize>,
     /// The coordinates of each neighborhood as in [`Local`]: coordinate after coordinate, padded with zeros.
     flat: Vec<f64>,
+    /// Largest number of coordinates of a neighborhood.
+    dim: usize,
     /// Number of neighborhoods of which some distances are missing.
     n_incomplete: usize,
 }
@@ -84,13 +86,14 @@ impl Patches {
         let sizes = blocks.iter().flat_map(|block| &block.sizes);
         let starts = row_pointer::<i64>(sizes.copied()).into_iter().map(|start| start as usize).collect();
         let n_incomplete = blocks.iter().map(|block| block.n_incomplete).sum();
+        let dim = blocks.iter().map(|block| block.dim).fold(n_components, usize::max);
         let (mut lengths, mut flat) = (Vec::with_capacity(graph.indices().len()), Vec::new());
         for block in blocks {
             lengths.extend(block.lengths);
             flat.extend(block.flat);
         }
         let graph = owned(graph);
-        Ok(Patches { n_components, graph, lengths, starts, flat, n_incomplete })
+        Ok(Patches { n_components, graph, lengths, starts, flat, dim, n_incomplete })
     }
 
     /// Number of neighborhoods.
@@ -101,7 +104,7 @@ impl Patches {
 
     /// Largest number of coordinates of a neighborhood.
     pub fn dim(&self) -> usize {
-        (0..self.len()).map(|i| self.dim_of(i)).max().unwrap_or(self.n_components)
+        self.dim
     }
 
     /// Number of neighborhoods of which some distances are missing.
@@ -120,7 +123,7 @@ impl Patches {
             flat.extend_from_slice(self.coordinates(old(i)));
         }
         let graph = owned(graph);
-        Patches { n_components: self.n_components, graph, lengths, starts, flat, n_incomplete: self.n_incomplete }
+        Patches { graph, lengths, starts, flat, ..*self }
     }
 
     /// Loads neighborhood `i`, with its own point or without.
@@ -257,6 +260,7 @@ struct Block {
     lengths: Vec<f64>,
     sizes: Vec<usize>,
     flat: Vec<f64>,
+    dim: usize,
     n_incomplete: usize,
 }
 
@@ -294,6 +298,7 @@ impl Scaling {
         }
         let padded = m.next_multiple_of(LANES);
         self.made.sizes.push(dim * padded);
+        self.made.dim = self.made.dim.max(dim);
         for axis in self.chart.chunks_exact(m) {
             self.made.flat.extend_from_slice(axis);
             self.made.flat.resize(self.made.flat.len() + padded - m, 0.0);

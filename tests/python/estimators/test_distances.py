@@ -81,17 +81,15 @@ def test_curved_points_as_from_points(kind):
     X, _ = ub.datasets.swiss_roll(700, random_state=0)
     found = fitted(kind, cdist(X, X), n_neighbors=12)
     of_points = ub.faithfulness(X, found.embedding_, n_neighbors=12)
-    assert found.alignment_ == "tree" if kind is ub.ProcrustesAlignment else True
     for name in ("r", "r_n", "r_c", "r_pca", "lower_bound"):
         assert getattr(found.faithfulness_, name) == pytest.approx(getattr(of_points, name), rel=1e-8)
-    direct = kind(2, n_neighbors=12, random_state=0, cut=False, candidates=False).fit(X)
-    assert of_points.r_n < 1.01 * direct.faithfulness_.r_n
 
 
 def test_refinement_has_the_minimum_of_points():
     X, _ = ub.datasets.swiss_roll(700, random_state=0)
     options = {"n_neighbors": 12, "refine_tol": 0.0, "refine_max_iter": 200}
     found = fitted(ub.ProcrustesAlignment, cdist(X, X), **options)
+    assert found.alignment_ == "tree"
     direct = ub.ProcrustesAlignment(2, cut=False, candidates=False, **options).fit(X)
     assert found.faithfulness_.r_n == pytest.approx(direct.faithfulness_.r_n, rel=1e-6)
     assert procrustes(found.embedding_, direct.embedding_)[2] < 1e-6
