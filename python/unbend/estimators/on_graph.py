@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
@@ -193,6 +194,13 @@ class GraphEstimator(Estimator):
             )
 
 
+def _has_points(estimator: Any) -> bool:
+    """Raise an AttributeError if an estimator is for distances only."""
+    if estimator.metric == "precomputed":
+        raise AttributeError('score needs points: with metric = "precomputed" there are distances only')
+    return True
+
+
 class ProcrustesEstimator(GraphEstimator):
     """Shell of the two algorithms of Goldberg & Ritov: of points, or of distances only."""
 
@@ -269,10 +277,9 @@ class ProcrustesEstimator(GraphEstimator):
             self, X, reset=reset, accept_sparse=True, ensure_all_finite=False, ensure_min_samples=least
         )
 
+    @available_if(_has_points)
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well points and their images agree; see :meth:`GraphEstimator.score`."""
-        if self.metric == "precomputed":
-            raise ValueError('score needs points: with metric = "precomputed" there are distances only')
         return super().score(X, y)
 
     def _place(self, x: Any) -> Placed:

@@ -24,11 +24,15 @@ DAMPING = 1e-12
 def placed(x: Any, pairs: MeasuredPairs, known: Array) -> tuple[Array, Array]:
     """Place points by the rows of a matrix of their distances to the points of `pairs`, which lie at `known`.
 
-    Points whose distances are all those of a fitted point lie where it does.
+    Points whose distances are all those of a fitted point, or that have the distance 0 to one, lie where it does.
     """
     n, count = pairs.n_points, x.shape[0]
     ends, lengths = pairs_to_points(x, n)
     same = matching_rows(ends, lengths, count, pairs)
+    rows, columns = ends[lengths == 0][::-1].T
+    at_one = np.full(count, -1)
+    at_one[rows] = columns  # The first of several.
+    same = np.where(same < 0, at_one, same)
     images, errors = known[same], errors_of(pairs, known)[same]
     new = np.flatnonzero(same < 0)
     if len(new):
