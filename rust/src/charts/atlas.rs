@@ -214,7 +214,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let (graph, d) = (self.neighborhoods, self.n_components);
         let place = (graph.largest() + 1) * d;
         let mut flat = vec![0.0; graph.len() * place];
-        let (state, with) = (|| (Local::default(), Tangent::default()), Members { include_self: true, at_least: d });
+        let (state, with) =
+            (|| (Local::default(), Tangent::default()), Members { include_self: true, at_least: d });
         fill_rows(&mut flat, place, STAGE, monitor, state, |(local, tangent), i, chart| {
             self.source.load_reduced(graph, i, with, local);
             tangent.fit(local, local.dim, d);

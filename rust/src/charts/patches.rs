@@ -117,7 +117,8 @@ impl Patches {
         let old = |i: u32| i as usize;
         let sizes = order.iter().map(|&i| self.starts[old(i) + 1] - self.starts[old(i)]);
         let starts = row_pointer::<i64>(sizes).into_iter().map(|start| start as usize).collect();
-        let (mut lengths, mut flat) = (Vec::with_capacity(self.lengths.len()), Vec::with_capacity(self.flat.len()));
+        let (mut lengths, mut flat) =
+            (Vec::with_capacity(self.lengths.len()), Vec::with_capacity(self.flat.len()));
         for &i in order {
             lengths.extend_from_slice(self.lengths_of(old(i)));
             flat.extend_from_slice(self.coordinates(old(i)));
@@ -344,7 +345,8 @@ impl Scaling {
         let m = self.members.len();
         let (products, values) = (first(&mut self.products, m * m), first(&mut self.values, m));
         products.iter_mut().zip(&self.paths).for_each(|(product, path)| *product = -path * path / 2.0);
-        let means: Vec<f64> = products.chunks_exact(m).map(|row| row.iter().sum::<f64>() / m as f64).collect();
+        let means: Vec<f64> =
+            products.chunks_exact(m).map(|row| row.iter().sum::<f64>() / m as f64).collect();
         let mean = means.iter().sum::<f64>() / m as f64;
         for (a, row) in products.chunks_exact_mut(m).enumerate() {
             row.iter_mut().zip(&means).for_each(|(v, mean_b)| *v += mean - means[a] - mean_b);

@@ -23,10 +23,7 @@ fn distance(x: &Array2<f64>, i: usize, j: usize) -> f64 {
 }
 
 /// The distances of all pairs for which `known` holds.
-fn measured(
-    x: &Array2<f64>,
-    known: impl Fn(usize, usize) -> bool,
-) -> (Neighborhoods<'static>, Vec<f64>) {
+fn measured(x: &Array2<f64>, known: impl Fn(usize, usize) -> bool) -> (Neighborhoods<'static>, Vec<f64>) {
     let (mut indptr, mut indices, mut distances) = (vec![0], vec![], vec![]);
     for i in 0..x.nrows() {
         for j in (0..x.nrows()).filter(|&j| j != i && known(i.min(j), i.max(j))) {
