@@ -277,7 +277,7 @@ class ProcrustesEstimator(GraphEstimator):
             self, X, reset=reset, accept_sparse=True, ensure_all_finite=False, ensure_min_samples=least
         )
 
-    @available_if(_has_points)
+    @available_if(_has_points)  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well points and their images agree; see :meth:`GraphEstimator.score`."""
         return super().score(X, y)

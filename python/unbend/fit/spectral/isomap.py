@@ -88,7 +88,7 @@ class IsomapSettings:
         n, graph = len(problem), problem.neighborhoods.core
         landmarks = self._drawn(problem)
         with progress.stage("paths", len(landmarks)):
-            points, threads = problem.core.points, problem.threads
+            points, threads = problem.checked, problem.threads
             spread = _core.spread(points, graph, threads) if self.conformal else None
             paths = _core.Paths(points, graph, spread, threads)
             distances = None
