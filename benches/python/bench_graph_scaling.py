@@ -1,4 +1,4 @@
-"""Sensors in a C-shaped hall, each with its distances to those in range: GraphScaling compared with others.
+"""Sensors in a C-shaped hall, each with its distances to those in range: our embeddings compared with others.
 
     python benches/python/bench_graph_scaling.py            # 1,000 and 10,000 sensors; --quick: seconds
     python benches/python/bench_graph_scaling.py --large    # also 100,000
@@ -93,6 +93,12 @@ def scaling(points, pairs, lengths, **options):
     return model.fit(pairs, distances=lengths, n_points=len(points)).embedding_
 
 
+def alignment(points, pairs, lengths):
+    n = len(points)
+    matrix = coo_array((lengths, tuple(pairs.T)), shape=(n, n)).tocsr()
+    return ub.ProcrustesAlignment(metric="precomputed", random_state=0).fit(matrix).embedding_
+
+
 def from_truth(points, pairs, lengths):
     model = ub.GraphScaling(random_state=0)
     return model.fit(pairs, distances=lengths, n_points=len(points), init=points).embedding_
@@ -129,6 +135,7 @@ def mds(points, pairs, lengths):
 
 METHODS = {
     "GraphScaling": scaling,
+    "ProcrustesAlignment": alignment,
     "from the truth": from_truth,
     "landmark Isomap": isomap,
     "MDS of paths (scikit-learn)": mds,

@@ -20,13 +20,13 @@ _Sparse = tuple[_Pointer, _Indices, _Array]
 # fmt: off
 __all__ = [
     "AVERAGED_TANGENTS", "FAITHFULNESS_FIELDS", "FULL_NET_NEIGHBORS", "Graph", "LocalWeights",
-    "MAX_BASES_ENTRIES", "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS", "Paths",
-    "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle", "agreement", "align_pieces", "asim",
-    "asim_all", "carry", "charts", "coranking_matrix", "cylinder", "evidence", "faithfulness", "find_nearest",
-    "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere", "lay_out", "lower_bound", "nearest", "overlap",
-    "projected", "prune", "query", "rank_tables", "rectify", "rotating_ball", "s_curve", "settled", "shepard",
-    "skeleton", "smallest_eigenvectors", "spectra", "spectra_of", "spread", "strip", "swiss_roll",
-    "swiss_roll_wittman", "three_peaks", "within",
+    "MAX_BASES_ENTRIES", "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS",
+    "Patches", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle", "agreement",
+    "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix", "cylinder", "evidence",
+    "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere", "lay_out",
+    "lower_bound", "nearest", "overlap", "projected", "prune", "query", "rank_tables", "rectify",
+    "rotating_ball", "s_curve", "settled", "shepard", "skeleton", "smallest_eigenvectors", "spectra",
+    "spectra_of", "spread", "strip", "swiss_roll", "swiss_roll_wittman", "three_peaks", "within",
 ]
 # fmt: on
 
@@ -86,6 +86,30 @@ class Points:
     def __new__(cls, x: _Floats, name: str = "X") -> Points: ...
     @property
     def array(self) -> _Floats: ...
+    @property
+    def dim(self) -> int: ...
+    def __len__(self) -> int: ...
+
+@final
+class Patches:
+    """Neighborhoods of which only distances are known, each in coordinates of its own.
+
+    ``measured`` is a symmetric graph with rising lists, which has a distance for each entry.
+    """
+
+    def __new__(
+        cls,
+        measured: Graph,
+        distances: _Array,
+        graph: Graph,
+        n_components: int,
+        n_jobs: int,
+        progress: _Report = None,
+    ) -> Patches: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def n_incomplete(self) -> int: ...
     def __len__(self) -> int: ...
 
 _Matrix = _Floats | Points
@@ -121,10 +145,10 @@ class Problem:
     """
 
     def __new__(
-        cls, points: Points, graph: Graph, n_components: int, objective: str, n_jobs: int
+        cls, points: Points | Patches, graph: Graph, n_components: int, objective: str, n_jobs: int
     ) -> Problem: ...
     @property
-    def points(self) -> Points: ...
+    def points(self) -> Points | Patches: ...
     @property
     def graph(self) -> Graph: ...
     @property
@@ -350,7 +374,7 @@ def agreement(
     progress: _Report = None,
 ) -> tuple[_Indices, _Array, int, float]: ...
 def evidence(
-    x: _Matrix,
+    x: _Matrix | Patches,
     y: _Matrix,
     graph: Graph,
     n_balls: int,

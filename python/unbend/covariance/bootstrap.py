@@ -309,6 +309,8 @@ def _problem(
             raise ValueError(
                 f"{type(source).__name__} has no {lacking[0]}: give a fitted estimator with a graph, or X and Y"
             )
+        if getattr(source, "metric", "euclidean") == "precomputed":
+            raise ValueError("uncertainty needs points, but the estimator was fitted to distances only")
         x, y, graph = as_points(source.X_fit_), source.embedding_, source.neighborhoods_
         cut: Any = getattr(source, "cut_pairs_", ())
         graph = without(graph, cut)[0] if len(cut) else graph

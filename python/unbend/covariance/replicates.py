@@ -37,7 +37,7 @@ class Refit:
 
     def of(self, points: Any) -> Array:
         """Return the embedding of other points on the same graph."""
-        problem = replace(self.problem, checked=_core.Points(np.ascontiguousarray(points)))
+        problem = replace(self.problem, source=_core.Points(np.ascontiguousarray(points)))
         tangents = problem.core.tangents(self.tangent_neighbors, 0)
         right_hand_side, start = tangents.equation(tangents.tree()["rotations"])
         y = solve(problem.core, right_hand_side, start, tol=SOLVE_TOL).embedding

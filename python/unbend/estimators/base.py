@@ -188,7 +188,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _check_shapes(self) -> None:
         """Raise a ValueError if attributes that were read from a file do not belong together."""
-        lengths = {name: len(getattr(self, name)) for name in self.ROWS}
+        rows = {name: getattr(self, name) for name in self.ROWS}
+        lengths = {name: part.shape[0] if issparse(part) else len(part) for name, part in rows.items()}
         if len(set(lengths.values())) != 1:
             said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise ValueError(f"its parts differ in length: {said}")

@@ -43,6 +43,7 @@ class GreedyProcrustes(ProcrustesEstimator):
         n_components: int = 2,
         n_neighbors: int | None = None,
         *,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
         n_init: int = 4,
         tangent: Tangent = "neighborhood",
         tangent_neighbors: int | None = None,
@@ -66,6 +67,8 @@ class GreedyProcrustes(ProcrustesEstimator):
 
     def _check(self) -> None:
         super()._check()
+        if self.tangent != "neighborhood":
+            self._check_points("tangent", self.tangent)
         if self.tangent != "neighborhood" and self.tangent_neighbors is not None:
             wide = f"tangent_neighbors = {self.tangent_neighbors}"
             raise ValueError(f"{wide} needs tangent = 'neighborhood': overlaps have no tangents of their own")

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from scipy.sparse import issparse
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
 from ..core import memory
@@ -29,6 +31,10 @@ from ..fit.problem import (
 )
 from ..fit.procrustes import ProcrustesSettings
 from ..fit.run import Settings, run
+from ..fit.scaling.charts import guess_of, has_gaps, problem_of
+from ..fit.scaling.pairs import MeasuredPairs, pairs_of
+from ..fit.scaling.place import placed
+from ..fit.scaling.run import check_joined
 from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
 from ..graph.copies import search_distinct
@@ -40,6 +46,9 @@ from .base import Estimator, Placed, warn_if_equal
 __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
 
 Self = TypeVar("Self", bound="GraphEstimator")
+
+MAX_MEASURED_NEIGHBORS = 50
+"""Of a sparse matrix of distances, at most this many neighbors of each point are used if `n_neighbors` is None."""
 
 
 class GraphEstimator(Estimator):
@@ -185,17 +194,121 @@ class GraphEstimator(Estimator):
             )
 
 
+def _has_points(estimator: Any) -> bool:
+    """Raise an AttributeError if an estimator is for distances only."""
+    if estimator.metric == "precomputed":
+        raise AttributeError('score needs points: with metric = "precomputed" there are distances only')
+    return True
+
+
 class ProcrustesEstimator(GraphEstimator):
-    """Shell of the two algorithms of Goldberg & Ritov."""
+    """Shell of the two algorithms of Goldberg & Ritov: of points, or of distances only."""
 
     SETTINGS: ClassVar[type[ProcrustesSettings]]
+
+    def _check(self) -> None:
+        super()._check()
+        for name, value in (("cut", True), ("candidates", True)):
+            if getattr(self, name) is value:
+                self._check_points(name, value)
+        if self.tangent_neighbors is not None:
+            self._check_points("tangent_neighbors", self.tangent_neighbors)
+
+    def _check_points(self, name: str, value: Any) -> None:
+        """Raise a ValueError if a parameter has a value that needs points, but there are distances only."""
+        if self.metric == "precomputed":
+            raise ValueError(
+                f'{name} = {value!r} needs points, but metric = "precomputed" has distances only: leave {name} out'
+            )
+
+    def _fit(
+        self, X: Any, progress: Progress, neighborhoods: Neighborhoods | None = None, **known: Any
+    ) -> None:
+        if self.metric == "euclidean":
+            super()._fit(X, progress, neighborhoods, **known)
+        elif neighborhoods is not None:
+            raise ValueError(
+                'metric = "precomputed" takes neighbors from the distances: pass no neighborhoods'
+            )
+        else:
+            self._fit_distances(self._validated(X, reset=True), progress)
+
+    def _fit_distances(self, x: Any, progress: Progress) -> None:
+        n, d = x.shape[0], int(self.n_components)
+        if d >= n:
+            raise ValueError(f"n_components = {d} needs at least {d + 1} points, got n_samples = {n}")
+        k = self._measured_neighbors(x)
+        sizes = self._sized(self._sizes_of_distances(n, min(k, x.nnz // n + 1) if issparse(x) else k))
+        memory.check(self._peak_of_distances(sizes), self.max_memory)
+        pairs, settings = pairs_of(x), self._settings(sizes)
+        check_joined(pairs, self.disconnected)
+        problem = problem_of(pairs, k, d, self.objective, self.n_jobs, progress)
+        if has_gaps(problem) and getattr(self, "alignment", None) == "tree":
+            problem = replace(problem, guess=guess_of(pairs, d, self.random_state, progress))
+        embedding = self._run(settings, problem, sizes, progress)
+        self.X_fit_, self.neighborhoods_ = pairs.graph, problem.neighborhoods
+        self.n_neighbors_, self.component_labels_ = problem.neighborhoods.typical_size, pairs.labels
+        self.__dict__.update(embedding.attributes())
+
+    def _measured_neighbors(self, x: Any) -> int:
+        """Return the largest number of neighbors per point."""
+        most = MAX_MEASURED_NEIGHBORS if self.n_neighbors is None and issparse(x) else None
+        return most or neighbor_count(self.n_neighbors, x.shape[0])
+
+    def _sizes_of_distances(self, n: int, k: int) -> Sizes:
+        return Sizes(n, k + 2, self.n_components, k, searched=False)
+
+    def _peak_of_distances(self, sizes: Sizes) -> int:
+        """Return the bytes of a fit: of its charts, or of the scaling that its first frames come from."""
+        scaled = Sizes(sizes.n, 0, sizes.d, sizes.k)
+        return max(memory.peak(self.ALGORITHM, sizes), memory.peak("graph scaling", scaled))
+
+    def _estimate(self, n: int, q: int, itemsize: int) -> int:
+        if self.metric == "euclidean":
+            return super()._estimate(n, q, itemsize)
+        k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
+        return self._peak_of_distances(self._sized(self._sizes_of_distances(n, k)))
+
+    def _validated(self, X: Any, reset: bool, finite: bool = False) -> Any:
+        if self.metric == "euclidean":
+            return super()._validated(X, reset, finite)
+        least = 2 if reset else 1
+        return validate_data(
+            self, X, reset=reset, accept_sparse=True, ensure_all_finite=False, ensure_min_samples=least
+        )
+
+    @available_if(_has_points)  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well points and their images agree; see :meth:`GraphEstimator.score`."""
+        return super().score(X, y)
+
+    def _place(self, x: Any) -> Placed:
+        if self.metric == "euclidean":
+            return super()._place(x)
+        pairs: MeasuredPairs = pairs_of(self.X_fit_)
+        return placed(x, pairs, self.embedding_)
+
+    def _find(self, y: Matrix) -> Placed:
+        if self.metric == "precomputed":
+            raise ValueError('inverse_transform needs points: with metric = "precomputed" there are none')
+        return super()._find(y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        has_distances = self.metric == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = has_distances
+        tags.input_tags.sparse = tags.input_tags.allow_nan = has_distances
+        return tags
 
     def _run(self, settings: Any, problem: Problem, sizes: Sizes, progress: Progress) -> Any:
         return run_trusted(settings, problem, progress)
 
     def _settings(self, sizes: Sizes) -> Any:
         needed = memory.peak(self.ALGORITHM, replace(sizes, cut=True, searched=True))
-        return self.SETTINGS.of(self.get_params(deep=False) | {"cut_memory": needed})
+        parameters = self.get_params(deep=False) | {"cut_memory": needed}
+        if self.metric == "precomputed":
+            parameters |= {"cut": False, "candidates": False}
+        return self.SETTINGS.of(parameters)
 
     def _sized(self, sizes: Sizes) -> Sizes:
         return replace(
@@ -224,7 +337,7 @@ class ProcrustesEstimator(GraphEstimator):
         """The kind of surface that the data lie on; its loops and voids are counted at the first look."""
         check_is_fitted(self)
         graph, shape = self.neighborhoods_, None
-        if self.n_components <= 2:
+        if self.n_components <= 2 and self.metric == "euclidean":
             if self.__dict__.get("_shape", (None,))[0] is not graph:  # of another fit
                 self._shape = (graph, self._problem().shape())
             shape = self._shape[1]

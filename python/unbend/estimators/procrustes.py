@@ -37,6 +37,10 @@ class ProcrustesAlignment(ProcrustesEstimator):
     >>> psa = ub.ProcrustesAlignment(n_components=2, n_neighbors=12).fit(X)
     >>> psa.faithfulness_.r_n < 1.01 * psa.faithfulness_.lower_bound
     True
+
+    With ``metric="precomputed"`` there are only distances. If those within neighborhoods are not all measured,
+    charts are too small to be aligned one by one, so the first frames are those of the embedding with the least
+    stress, as :class:`GraphScaling` finds it, and `alignment_` is "guess".
     """
 
     ALGORITHM = "alignment"
@@ -47,6 +51,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
         n_components: int = 2,
         n_neighbors: int | None = None,
         *,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
         alignment: Method = "tree",
         annealing: dict[str, Any] | None = None,
         overlap_penalty: float = 1.0,
@@ -72,6 +77,9 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     def _check(self) -> None:
         super()._check()
+        if self.alignment in ("auto", "projection") or self.partition is not None:
+            name = "alignment" if self.partition is None else "partition"
+            self._check_points(name, getattr(self, name))
         if self.partition is not None and self.cut is True:
             raise ValueError("cut = True is not possible in cells: set partition = None")
 

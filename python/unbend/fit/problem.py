@@ -54,22 +54,36 @@ class DisconnectedWarning(UserWarning):
 class Problem:
     """Points with their neighborhoods, checked once, and the dimension and objective of the embedding."""
 
-    checked: _core.Points = field(repr=False)  # The data, float32 or float64, with finite entries.
+    # The data, float32 or float64, with finite entries; or the charts of neighborhoods with known distances.
+    source: _core.Points | _core.Patches = field(repr=False)
     neighborhoods: Neighborhoods  # The neighbors of each point.
     n_components: int  # Dimension d of the embedding.
     objective: Objective = "R_N"  # The measure that eq. 11 and refinement minimize.
     n_jobs: int | None = None  # Number of threads; None for all.
     # Shape (n,). The original index of each point, if the points were renumbered.
     order: Indices | None = field(default=None, repr=False)
+    # Shape (n, d). Coordinates that give the first frames, if charts are too small to tell how neighbors lie.
+    guess: Array | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of points."""
-        return len(self.checked)
+        return len(self.source)
 
     @property
     def points(self) -> Matrix:
-        """The data, as an array of shape (n, q)."""
+        """The data, as an array of shape (n, q), if they are points."""
         return self.checked.array
+
+    @property
+    def checked(self) -> _core.Points:
+        """The data as the core keeps them, if they are points."""
+        assert isinstance(self.source, _core.Points)
+        return self.source
+
+    @property
+    def has_points(self) -> bool:
+        """Whether the data are points, which can be searched, projected and sampled; charts cannot."""
+        return isinstance(self.source, _core.Points)
 
     @property
     def threads(self) -> int:
@@ -80,7 +94,7 @@ class Problem:
     def core(self) -> _core.Problem:
         """The same problem in the core, with all that the core makes of it once."""
         graph = self.neighborhoods.core
-        return _core.Problem(self.checked, graph, self.n_components, self.objective, self.threads)
+        return _core.Problem(self.source, graph, self.n_components, self.objective, self.threads)
 
     @property
     def component_labels(self) -> Indices:
@@ -95,7 +109,7 @@ class Problem:
     def faithfulness(self, y: Array, cut: Indices | None = None) -> Faithfulness:
         """Measure an embedding, which must not change after this; `cut` are the pairs that a cut parts."""
         core, graph = self.core.faithfulness, self.neighborhoods
-        return measured(self.points, y, graph, cut=cut, n_jobs=self.n_jobs, core=core, own=True)
+        return measured(self.source, y, graph, cut=cut, n_jobs=self.n_jobs, core=core, own=True)
 
     @cached_property
     def renumbered(self) -> Problem:
@@ -103,19 +117,19 @@ class Problem:
 
         The order is breadth first along the graph. A fit of a million points takes half the time in it.
         """
-        n, q = self.points.shape
-        if n < MIN_RENUMBERED_POINTS or q > MAX_RENUMBERED_COLUMNS:
+        if len(self) < MIN_RENUMBERED_POINTS or self.source.dim > MAX_RENUMBERED_COLUMNS:
             return self
         order, core = self.core.renumbered()
         graph = Neighborhoods.from_core(core.graph)
-        problem = replace(self, checked=core.points, neighborhoods=graph, order=order)
+        guess = None if self.guess is None else self.guess[order]
+        problem = replace(self, source=core.points, neighborhoods=graph, order=order, guess=guess)
         problem.__dict__["core"] = core  # made already; `core` is a cached property
         return problem
 
     def part(self, rows: Indices) -> Problem:
         """Return the problem of some points whose neighbors are all among them."""
         graph = Neighborhoods.from_core(self.neighborhoods.core.part(rows))
-        return replace(self, checked=_core.Points(self.points[rows]), neighborhoods=graph, order=None)
+        return replace(self, source=_core.Points(self.points[rows]), neighborhoods=graph, order=None)
 
     def arranged(self, rows: Rows) -> Rows:
         """Return rows of the original points in the order of renumbered ones."""

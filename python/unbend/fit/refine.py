@@ -289,7 +289,7 @@ def refined(
     """Refine an embedding of a problem; `known` are R_N of the start and its lower bound, if measured."""
     with progress.stage("refine"):
         bound = 0.0
-        if problem.points.array.shape[1] <= MAX_BOUND_COLUMNS and objective == "R_N" and steps.tol > 0:
+        if problem.points.dim <= MAX_BOUND_COLUMNS and objective == "R_N" and steps.tol > 0:
             value, bound = known or (math.inf, problem.lower_bound())
             if steps.max_iter and value - bound < steps.tol * value:
                 return Refinement(start, [value], "converged", 0, objective)  # there is nothing to gain

@@ -3,17 +3,18 @@
 use std::ops::Deref;
 
 use numpy::{
-    Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn,
+    Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use unbend::charts::{self, Source};
 use unbend::embed::cut;
 use unbend::points::Values;
 use unbend::{Monitor, Neighborhoods};
 
 use crate::export::{Array, Lend, Owned, methods};
-use crate::run::{Progress, run};
+use crate::run::{Progress, run, to_python};
 
 /// The names of arguments in messages.
 const NAMES: [&str; 5] = ["X", "Y", "new", "source", "target"];
@@ -140,6 +141,12 @@ impl Points {
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.array.bind(py).len()
+    }
+
+    /// Number of coordinates of a point.
+    #[getter]
+    fn dim(&self, py: Python<'_>) -> PyResult<usize> {
+        self.array.bind(py).getattr("shape")?.get_item(1)?.extract()
     }
 }
 
@@ -280,5 +287,168 @@ impl<'py> IntoPyObject<'py> for NewGraph {
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, Graph>> {
         Bound::new(py, Graph::of(py, self.0))
+    }
+}
+
+/// Neighborhoods of which only distances are known, each in coordinates of its own.
+#[pyclass(frozen, module = "unbend._core")]
+pub struct Patches(charts::Patches);
+
+#[pymethods]
+impl Patches {
+    /// Charts of the neighborhoods of `graph`, from a distance for each entry of the symmetric graph `measured`.
+    #[new]
+    #[pyo3(signature = (measured, distances, graph, n_components, n_jobs, progress=None))]
+    fn new(
+        py: Python<'_>,
+        mut measured: Lists,
+        distances: Flat,
+        mut graph: Lists,
+        n_components: usize,
+        n_jobs: usize,
+        progress: Progress,
+    ) -> PyResult<Self> {
+        let (measured, distances, graph) = (measured.lend()?, &*distances, graph.lend()?);
+        run(py, n_jobs, progress, |m| {
+            let measured = charts::Measured::new(&measured, distances)?;
+            charts::Patches::new(measured, &graph, n_components, m).map(Patches)
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The largest number of coordinates.
+    #[getter]
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+
+    /// Number of neighborhoods of which some distances are missing.
+    #[getter]
+    fn n_incomplete(&self) -> usize {
+        self.0.n_incomplete()
+    }
+}
+
+/// Where the coordinates of neighborhoods come from.
+#[derive(FromPyObject, IntoPyObject, IntoPyObjectRef)]
+pub enum Data {
+    /// Points.
+    Points(Py<Points>),
+    /// Charts from distances.
+    Patches(Py<Patches>),
+}
+
+impl Data {
+    /// The same data once more.
+    pub fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Data::Points(points) => Data::Points(points.clone_ref(py)),
+            Data::Patches(patches) => Data::Patches(patches.clone_ref(py)),
+        }
+    }
+
+    /// Fails if there are only distances, with which `what` is not possible.
+    pub fn check_points(&self, what: &'static str) -> PyResult<()> {
+        match self {
+            Data::Points(_) => Ok(()),
+            Data::Patches(_) => Err(to_python(unbend::Error::NoPoints { what })),
+        }
+    }
+
+    /// The same data in another order, which is that of `graph`.
+    pub fn take(
+        &self,
+        py: Python<'_>,
+        order: &Bound<'_, PyArray1<u32>>,
+        graph: &Neighborhoods,
+    ) -> PyResult<Self> {
+        Ok(match self {
+            Data::Points(points) => Data::Points(Py::new(py, points.get().take(py, order)?)?),
+            Data::Patches(patches) => {
+                let moved = patches.get().0.renumbered(order.readonly().as_slice()?, graph);
+                Data::Patches(Py::new(py, Patches(moved))?)
+            }
+        })
+    }
+
+    /// The data, borrowed.
+    pub fn borrowed<'py>(&self, py: Python<'py>) -> PyResult<Borrow<'py>> {
+        match self {
+            Data::Points(points) => points.get().matrix(py).map(Borrow::Points),
+            Data::Patches(patches) => Ok(Borrow::Patches(patches.clone_ref(py))),
+        }
+    }
+}
+
+/// Borrowed data.
+pub enum Borrow<'py> {
+    /// The entries of points.
+    Points(Matrix<'py>),
+    /// Charts from distances.
+    Patches(Py<Patches>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Borrow<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<Patches>() {
+            Ok(patches) => Ok(Borrow::Patches(patches.to_owned().unbind())),
+            Err(_) => object.extract().map(Borrow::Points),
+        }
+    }
+}
+
+impl Lend for Borrow<'_> {
+    type Lent<'a>
+        = Lent<'a>
+    where
+        Self: 'a;
+
+    fn lend(&mut self) -> PyResult<Lent<'_>> {
+        match self {
+            Borrow::Points(matrix) => matrix.lend().map(Lent::Entries),
+            Borrow::Patches(patches) => Ok(Lent::Patches(&patches.get().0)),
+        }
+    }
+}
+
+/// Data as Python lends them: entries that may have to be checked, or charts.
+#[derive(Clone, Copy)]
+pub enum Lent<'a> {
+    /// The entries of points.
+    Entries(Entries<'a>),
+    /// Charts from distances.
+    Patches(&'a charts::Patches),
+}
+
+impl<'a> Lent<'a> {
+    /// The data, checked if they were not.
+    pub fn checked(self, monitor: &dyn Monitor) -> unbend::Result<Checked<'a>> {
+        match self {
+            Lent::Entries(entries) => points("X", entries, monitor).map(Checked::Points),
+            Lent::Patches(patches) => Ok(Checked::Patches(patches)),
+        }
+    }
+}
+
+/// Data that the core can use.
+pub enum Checked<'a> {
+    /// Points.
+    Points(unbend::Points<'a>),
+    /// Charts from distances.
+    Patches(&'a charts::Patches),
+}
+
+impl<'a> Checked<'a> {
+    /// The data as the core takes them.
+    pub fn source(&self) -> Source<'_, 'a> {
+        match self {
+            Checked::Points(points) => points.into(),
+            Checked::Patches(patches) => (*patches).into(),
+        }
     }
 }

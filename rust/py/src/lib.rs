@@ -23,7 +23,7 @@ mod _core {
 
     #[pymodule_export]
     use crate::{
-        data::{Graph, Points},
+        data::{Graph, Patches, Points},
         embed::{Paths, Triangle, lay_out},
         problem::Problem,
         ranks::RankTables,

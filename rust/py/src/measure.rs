@@ -6,7 +6,7 @@ use unbend::measure::{
     ShepardParams, SkeletonParams,
 };
 
-use crate::data::{Flat, Lists, Matrix, points};
+use crate::data::{Borrow, Flat, Lists, Matrix, points};
 use crate::export::{Array, Name, Named, Output, Owned, functions, record};
 
 record! {
@@ -76,12 +76,12 @@ functions! {
 
     /// The same as `agreement` and `overlap`, of an embedding that a fit judges.
     evidence(
-        x: Matrix, y: Matrix, graph: Lists, n_balls: usize, n_worst: usize, size: usize, n_sources: usize, seed: u64,
+        x: Borrow, y: Matrix, graph: Lists, n_balls: usize, n_worst: usize, size: usize, n_sources: usize, seed: u64,
         steps: usize, examined: Flat<u32>
     ) -> (Array<u32>, Array, usize, f64, Array) = |m| {
         let params = AgreementParams { n_balls, n_worst, size, n_sources, seed };
-        let (x, y) = (points("X", x, m)?, points("Y", y, m)?);
-        let found = measure::agreement(&x, &y, &graph, &params, m)?;
+        let (x, y) = (x.checked(m)?, points("Y", y, m)?);
+        let found = measure::agreement(x.source(), &y, &graph, &params, m)?;
         let shares = measure::overlap(&y, &graph, OverlapParams { steps, centers: Some(examined) }, m)?;
         Ok((Owned(found.centers), Owned(found.errors), found.n_random, found.scale, Owned(shares)))
     };

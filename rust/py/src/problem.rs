@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
-use unbend::charts::{self, Atlas};
+use unbend::charts::{self, Atlas, Source};
 use unbend::embed::{Centering, Multigrid, Objective, Refiner, cut};
 use unbend::measure::{self, FaithfulnessParams};
 use unbend::{Error, Monitor, Neighborhoods, Result};
 
-use crate::data::{Flat, Graph, Matrix, NewGraph, Points, points};
+use crate::data::{Data, Flat, Graph, Matrix, NewGraph, points};
 use crate::export::{Array, Lend, Name, Named, Output, Owned, methods};
 use crate::measure::Means;
 use crate::run::{Progress, made, pool, run_briefly, run_on};
@@ -28,7 +28,7 @@ impl Named for Objective {
 #[pyclass(frozen, module = "unbend._core")]
 pub struct Problem {
     #[pyo3(get)]
-    points: Py<Points>,
+    points: Data,
     #[pyo3(get)]
     graph: Py<Graph>,
     #[pyo3(get)]
@@ -54,14 +54,19 @@ struct Cells {
 /// A problem during a call: its arrays in the types of the core.
 #[derive(Clone, Copy)]
 pub struct Task<'t, 'p> {
-    pub x: &'t unbend::Points<'p>,
+    pub x: Source<'t, 'p>,
     pub graph: &'t Neighborhoods<'t>,
     pub d: usize,
     pub monitor: &'t dyn Monitor,
     problem: &'t Problem,
 }
 
-impl<'t> Task<'t, '_> {
+impl<'t, 'p> Task<'t, 'p> {
+    /// The points, for what cannot be done with distances alone.
+    pub fn points(&self) -> Result<&'t unbend::Points<'p>> {
+        self.x.points("a cut")
+    }
+
     pub fn refiner(&self) -> Result<&'t Refiner> {
         let Task { x, graph, d, monitor, problem } = *self;
         made(&problem.cells.refiner, || Refiner::new(x, graph, d, problem.objective, monitor))
@@ -76,7 +81,7 @@ impl<'t> Task<'t, '_> {
     }
 
     fn spacing(&self) -> Result<f64> {
-        made(&self.problem.cells.spacing, || cut::spacing(self.x, self.graph, self.monitor)).copied()
+        made(&self.problem.cells.spacing, || cut::spacing(self.points()?, self.graph, self.monitor)).copied()
     }
 }
 
@@ -84,7 +89,7 @@ methods! {
     Problem {
         #[new]
         fn new(
-            py: Python<'_>, points: Py<Points>, graph: Py<Graph>, n_components: usize, objective: Name<Objective>,
+            py: Python<'_>, points: Data, graph: Py<Graph>, n_components: usize, objective: Name<Objective>,
             n_jobs: usize,
         ) -> PyResult<Self> {
             let (objective, pool, cells) = (objective.0, pool(n_jobs)?.map(Arc::new), Cells::default());
@@ -97,6 +102,7 @@ methods! {
         fn sheet(&self, py: Python<'_>, torn: Flat<bool>) -> PyResult<Self> {
             let torn = &*torn;
             let graph = self.run(py, None, |task| cut::restricted(task.graph, torn))?;
+            self.points.check_points("a cut")?;
             self.on(py, self.points.clone_ref(py), graph)
         }
 
@@ -108,7 +114,7 @@ methods! {
                 Ok((order, graph))
             })?;
             let order = order.into_pyarray(py);
-            let points = Py::new(py, self.points.get().take(py, &order)?)?;
+            let points = self.points.take(py, &order, &graph)?;
             Ok((order, self.on(py, points, graph)?))
         }
 
@@ -119,6 +125,7 @@ methods! {
         ) -> PyResult<Tangents> {
             let (n_neighbors, net) = slf.get().run(slf.py(), progress, |task| {
                 let Task { x, graph, d, monitor, .. } = *task;
+                let Source::Points(x) = x else { return Ok((None, None)) };
                 let scale = if choose { charts::tangent_scale(x, graph, d, seed, monitor)? } else { n_neighbors };
                 let usual = (graph.indices().len() as f64 / graph.len().max(1) as f64).round() as usize;
                 let scale = scale.filter(|&k| k != usual);
@@ -173,7 +180,7 @@ methods! {
 
     /// The number of neighbors from which tangents should be found, if it is not that of the graph.
     tangent_scale(seed: u64) -> Option<usize> = |task| {
-        charts::tangent_scale(task.x, task.graph, task.d, seed, task.monitor)
+        charts::tangent_scale(task.points()?, task.graph, task.d, seed, task.monitor)
     };
 
     /// The means of an embedding. The numbers of each neighborhood go to `per_point`, a row for each field.
@@ -216,7 +223,7 @@ methods! {
     /// Flag for every neighbor: true if `y` tears it off by more than `tau`. Slivers below `least` points do not count.
     torn(y: Matrix, tau: f64, least: usize, gap: f64) -> Array<bool> = |task| {
         let (y, spacing) = (points("Y", y, task.monitor)?, task.spacing()?);
-        let mut torn = cut::torn(task.x, &y, task.graph, spacing, tau, task.monitor)?;
+        let mut torn = cut::torn(task.points()?, &y, task.graph, spacing, tau, task.monitor)?;
         cut::mend(&y, task.graph, &mut torn, least, gap * tau * spacing)?;
         Ok(Owned(torn))
     };
@@ -224,7 +231,7 @@ methods! {
     /// The number of loops and voids of the data, if it can be found.
     shape() -> Option<(usize, usize)> = |task| {
         let find = || {
-            let found = cut::shape(task.x, task.graph, task.d, task.monitor)?;
+            let found = cut::shape(task.points()?, task.graph, task.d, task.monitor)?;
             Ok(found.map(|shape| (shape.loops, shape.voids)))
         };
         made(&task.problem.cells.shape, find).copied()
@@ -236,13 +243,13 @@ type Vector<'py> = Bound<'py, PyArray1<f64>>;
 
 impl Problem {
     /// The same problem on other data.
-    fn on(&self, py: Python<'_>, points: Py<Points>, graph: Neighborhoods<'static>) -> PyResult<Self> {
+    fn on(&self, py: Python<'_>, points: Data, graph: Neighborhoods<'static>) -> PyResult<Self> {
         let graph = NewGraph(graph).into_pyobject(py)?.unbind();
         Ok(self.like(points, graph))
     }
 
     /// The same problem with nothing made of it yet.
-    fn like(&self, points: Py<Points>, graph: Py<Graph>) -> Self {
+    fn like(&self, points: Data, graph: Py<Graph>) -> Self {
         let Problem { n_components, objective, n_jobs, .. } = *self;
         let (pool, cells) = (self.pool.clone(), Cells::default());
         Problem { points, graph, n_components, objective, n_jobs, pool, cells }
@@ -265,11 +272,11 @@ impl Problem {
         progress: Progress,
         work: impl FnOnce(&Task) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let (mut x, mut lists) = (self.points.get().matrix(py)?, self.graph.get().lists(py)?);
+        let (mut x, mut lists) = (self.points.borrowed(py)?, self.graph.get().lists(py)?);
         let (x, graph) = (x.lend()?, lists.lend()?);
         let work = |monitor: &dyn Monitor| {
-            let x = points("X", x, monitor)?;
-            work(&Task { x: &x, graph: &graph, d: self.n_components, monitor, problem: self })
+            let held = x.checked(monitor)?;
+            work(&Task { x: held.source(), graph: &graph, d: self.n_components, monitor, problem: self })
         };
         match brief {
             true => run_briefly(py, self.pool.as_deref(), work),

@@ -214,7 +214,8 @@ methods! {
 
     /// The seams of a cut, among the first `nearest` neighbors of each point.
     seams(torn: Flat<bool>, y: Flat, rotations: Flat, least: usize, nearest: usize) -> Vec<Seam> = |aligner| {
-        let (Task { x, graph, monitor, .. }, connection) = (*aligner.task, aligner.connection()?);
+        let (Task { graph, monitor, .. }, connection) = (*aligner.task, aligner.connection()?);
+        let x = aligner.task.points()?;
         let seams = match cut::nearer(graph, torn, nearest)? {
             Some((graph, torn)) => cut::seams(x, connection, &graph, &torn, y, rotations, least, monitor),
             None => cut::seams(x, connection, graph, torn, y, rotations, least, monitor),

@@ -74,6 +74,12 @@ pub enum Error {
     /// `indptr` does not describe `indices`.
     #[error("indptr is not a valid row pointer at position {position}: {reason}")]
     BadIndptr { position: usize, reason: String },
+    /// A neighborhood lists a point to which no distance was measured.
+    #[error("neighbor {neighbor} of point {point} has no measured distance: list measured pairs only")]
+    NoDistance { point: usize, neighbor: usize },
+    /// A computation needs points, but there are only distances.
+    #[error("{what} needs points, but only distances are known")]
+    NoPoints { what: &'static str },
     /// A parameter is outside its range.
     #[error("{name} = {value} is out of range: {needed}")]
     OutOfRange { name: &'static str, value: f64, needed: &'static str },

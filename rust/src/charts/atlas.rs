@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::gram::Gram;
 use super::local::Local;
 use super::net::{Mean, Net};
-use super::tangent::{Tangent, check_components, check_lengths, members};
+use super::patches::{Members, Source};
+use super::tangent::{Tangent, members};
 use crate::error::{Result, check_rows};
 use crate::linalg::{column, first, long_dot, symmetric_eigen};
 use crate::monitor::Monitor;
@@ -36,7 +37,7 @@ const SHORT: usize = 8;
 /// Charts have no particular origin, because every alignment centers them.
 #[derive(Debug)]
 pub struct Atlas<'a, 'p> {
-    points: &'a Points<'p>,
+    source: Source<'a, 'p>,
     neighborhoods: &'a Neighborhoods<'a>,
     n_components: usize,
     form: Cow<'a, Form>,
@@ -85,58 +86,68 @@ impl<'a, 'p> Atlas<'a, 'p> {
     ///
     /// Fails if `n_components` is 0 or exceeds the dimension of the data, or if graph or net belong to other points.
     pub fn new(
-        points: &'a Points<'p>,
+        source: impl Into<Source<'a, 'p>>,
         neighborhoods: &'a Neighborhoods<'a>,
         net: Option<&Net>,
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        let (n, q) = (points.len(), points.dim());
+        let source = source.into();
+        let (n, q) = (source.len(), source.dim());
         let with_bases = q <= neighborhoods.largest() + 1
             || n_components <= MAX_DIM_WITH_BASES
             || n * q * n_components <= MAX_BASES_ENTRIES;
-        Atlas::with_form(points, neighborhoods, net, n_components, with_bases, monitor)
+        Atlas::with_form(source, neighborhoods, net, n_components, with_bases, monitor)
     }
 
     /// [`Atlas::new`], but charts are stored even where bases would take less memory.
     pub fn of_charts(
-        points: &'a Points<'p>,
+        source: impl Into<Source<'a, 'p>>,
         neighborhoods: &'a Neighborhoods<'a>,
         net: Option<&Net>,
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        Atlas::with_form(points, neighborhoods, net, n_components, false, monitor)
+        Atlas::with_form(source.into(), neighborhoods, net, n_components, false, monitor)
     }
 
     fn with_form(
-        points: &'a Points<'p>,
+        source: Source<'a, 'p>,
         neighborhoods: &'a Neighborhoods<'a>,
         net: Option<&Net>,
         n_components: usize,
         with_bases: bool,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        net.map_or(Ok(()), |net| net.check(points, n_components))?;
-        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
-        let form =
-            if with_bases { atlas.fit_bases(net, monitor)? } else { atlas.fit_charts(net, monitor)? };
+        let mut atlas = Atlas::whole(source, neighborhoods, n_components)?;
+        let form = match (source, net) {
+            (Source::Patches(_), None) => atlas.principal_charts(monitor)?,
+            _ => {
+                let points = source.points("a net of tangents")?;
+                net.map_or(Ok(()), |net| net.check(points, n_components))?;
+                match with_bases {
+                    true => atlas.fit_bases(points, net, monitor)?,
+                    false => atlas.fit_charts(points, net, monitor)?,
+                }
+            }
+        };
         atlas.form = Cow::Owned(form);
         Ok(atlas)
     }
 
     /// Makes an atlas from a cache of the same data and graph. Fails if the sizes do not match.
     pub fn lend(
-        points: &'a Points<'p>,
+        source: impl Into<Source<'a, 'p>>,
         neighborhoods: &'a Neighborhoods<'a>,
         n_components: usize,
         kept: &'a AtlasCache,
     ) -> Result<Self> {
-        let mut atlas = Atlas::whole(points, neighborhoods, n_components)?;
+        let source = source.into();
+        let mut atlas = Atlas::whole(source, neighborhoods, n_components)?;
         let (left_len, right_len) = match &kept.0 {
-            Form::Bases { flat, .. } => (flat.len(), points.len() * points.dim() * n_components),
+            Form::Bases { flat, .. } => (flat.len(), source.len() * source.dim() * n_components),
             Form::Charts { flat, .. } => {
-                (flat.len(), points.len() * (neighborhoods.largest() + 1) * n_components)
+                (flat.len(), source.len() * (neighborhoods.largest() + 1) * n_components)
             }
             Form::Whole => (0, 0),
         };
@@ -152,18 +163,18 @@ impl<'a, 'p> Atlas<'a, 'p> {
 
     /// An atlas without tangents: neighborhoods keep all their coordinates.
     pub fn whole(
-        points: &'a Points<'p>,
+        source: impl Into<Source<'a, 'p>>,
         neighborhoods: &'a Neighborhoods<'a>,
         n_components: usize,
     ) -> Result<Self> {
-        check_components(n_components, points.dim())?;
-        check_lengths(points, "X", neighborhoods)?;
-        Ok(Atlas { points, neighborhoods, n_components, form: Cow::Owned(Form::Whole) })
+        let source = source.into();
+        source.check(neighborhoods, n_components)?;
+        Ok(Atlas { source, neighborhoods, n_components, form: Cow::Owned(Form::Whole) })
     }
 
-    fn fit_bases(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
-        let (q, d) = (self.points.dim(), self.n_components);
-        let mut bases = vec![0.0; self.points.len() * q * d];
+    fn fit_bases(&self, points: &Points, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
+        let (q, d) = (points.dim(), self.n_components);
+        let mut bases = vec![0.0; points.len() * q * d];
         let mut outside = vec![];
         if let Some(net) = net {
             fill_rows(&mut bases, q * d, STAGE, monitor, Mean::default, |mean, i, basis| {
@@ -173,21 +184,21 @@ impl<'a, 'p> Atlas<'a, 'p> {
             let state = || (Local::default(), Tangent::default());
             let fit =
                 |(local, tangent): &mut (Local, Tangent), i: usize, basis: &mut [f64], outside: &mut f64| {
-                    fit_tangent(self.points, members(self.neighborhoods, i, true), d, local, tangent);
+                    fit_tangent(points, members(self.neighborhoods, i, true), d, local, tangent);
                     widen(local, tangent, d, basis);
                     *outside =
                         if local.norm2 > 0.0 { (tangent.residual / local.norm2).min(1.0) } else { 0.0 };
                 };
-            outside = vec![0.0; self.points.len()];
+            outside = vec![0.0; points.len()];
             fill_rows_and(&mut bases, q * d, &mut outside, STAGE, monitor, state, fit)?;
         }
         Ok(Form::Bases { flat: Arc::new(bases), outside })
     }
 
-    fn fit_charts(&self, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
-        let (q, d) = (self.points.dim(), self.n_components);
+    fn fit_charts(&self, points: &Points, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
+        let (q, d) = (points.dim(), self.n_components);
         let place = (self.neighborhoods.largest() + 1) * d;
-        let mut flat = vec![0.0; self.points.len() * place];
+        let mut flat = vec![0.0; points.len() * place];
         if let Some(net) = net {
             let state = || (Mean::default(), vec![0.0; q * d], Coordinates::default());
             fill_rows(&mut flat, place, STAGE, monitor, state, |(mean, basis, out), i, chart| {
@@ -199,10 +210,27 @@ impl<'a, 'p> Atlas<'a, 'p> {
             let graph = self.neighborhoods;
             fill_rows(&mut flat, place, STAGE, monitor, Gram::default, |gram, i, chart| {
                 let next = (i + 1).min(graph.len() - 1);
-                members(graph, next, true).for_each(|p| self.points.soon(p));
-                gram.chart(self.points, i, members(graph, i, true), d, chart);
+                members(graph, next, true).for_each(|p| points.soon(p));
+                gram.chart(points, i, members(graph, i, true), d, chart);
             })?;
         }
+        Ok(Form::Charts { place, flat })
+    }
+
+    /// The charts of neighborhoods in coordinates of their own: along their principal directions.
+    fn principal_charts(&self, monitor: &dyn Monitor) -> Result<Form> {
+        let (graph, d) = (self.neighborhoods, self.n_components);
+        let place = (graph.largest() + 1) * d;
+        let mut flat = vec![0.0; graph.len() * place];
+        let (state, with) =
+            (|| (Local::default(), Tangent::default()), Members { include_self: true, at_least: d });
+        fill_rows(&mut flat, place, STAGE, monitor, state, |(local, tangent), i, chart| {
+            self.source.load_reduced(graph, i, with, local);
+            tangent.fit(local, local.dim, d);
+            for p in 0..local.size {
+                (0..d).for_each(|a| chart[p * d + a] = tangent.chart[a * local.padded + p]);
+            }
+        })?;
         Ok(Form::Charts { place, flat })
     }
 
@@ -211,9 +239,9 @@ impl<'a, 'p> Atlas<'a, 'p> {
         self.n_components
     }
 
-    /// The data.
-    pub fn points(&self) -> &'a Points<'p> {
-        self.points
+    /// Where coordinates come from.
+    pub fn source(&self) -> Source<'a, 'p> {
+        self.source
     }
 
     /// The graph.
@@ -223,7 +251,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
 
     /// Writes the coordinates of neighborhood `i`. Cost: O(k q d) or less.
     pub fn read(&self, i: usize, out: &mut Coordinates) {
-        let (q, d) = (self.points.dim(), self.n_components);
+        let (q, d) = (self.source.dim(), self.n_components);
         match &*self.form {
             Form::Bases { flat, .. } => self.read_along(i, &flat[i * q * d..(i + 1) * q * d], out),
             Form::Charts { place, flat } => {
@@ -236,16 +264,18 @@ impl<'a, 'p> Atlas<'a, 'p> {
         }
     }
 
-    /// Writes (x_p - x_i) P for every p of neighborhood `i`, where the columns of `basis` are those of P.
+    /// Writes (x_p - x_i) P for every p of neighborhood `i`, where the columns of `basis` are those of P. Without points
+    /// there are no such coordinates, and nothing is written.
     pub fn read_along(&self, i: usize, basis: &[f64], out: &mut Coordinates) {
-        let (q, d) = (self.points.dim(), self.n_components);
+        let (q, d) = (self.source.dim(), self.n_components);
         out.dim = d;
         out.flat.clear();
+        let Source::Points(points) = self.source else { return };
         let own = first(&mut out.own, q);
-        self.points.copy_row(i, own);
+        points.copy_row(i, own);
         let row = first(&mut out.row, q);
         for p in members(self.neighborhoods, i, true) {
-            self.points.copy_row(p, row);
+            points.copy_row(p, row);
             row.iter_mut().zip(own.iter()).for_each(|(r, o)| *r -= o);
             out.flat.extend(basis.chunks_exact(q).map(|axis| row_dot(axis, row)));
         }
@@ -253,7 +283,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
 
     fn read_whole(&self, i: usize, out: &mut Coordinates) {
         let local = &mut out.local;
-        local.load_reduced(self.points, members(self.neighborhoods, i, true), self.n_components);
+        let with = Members { include_self: true, at_least: self.n_components };
+        self.source.load_reduced(self.neighborhoods, i, with, local);
         out.dim = local.dim;
         out.flat.clear();
         for p in 0..local.size {
@@ -269,7 +300,12 @@ impl<'a, 'p> Atlas<'a, 'p> {
             return share;
         }
         self.read(i, chart);
-        local.load(self.points, members(self.neighborhoods, i, true), self.points.dim());
+        match self.source {
+            Source::Points(points) => {
+                local.load(points, members(self.neighborhoods, i, true), points.dim());
+            }
+            Source::Patches(patches) => patches.read(i, true, local),
+        }
         let share = 1.0 - spread2(&chart.flat, chart.dim) / local.norm2;
         if local.norm2 > 0.0 { share.clamp(0.0, 1.0) } else { 0.0 }
     }
@@ -289,9 +325,11 @@ impl<'a, 'p> Atlas<'a, 'p> {
     }
 
     /// Writes the rotation of chart `c` relative to chart `i`, column after column: P_i'P_c if bases are stored, else
-    /// an estimate from the points in both neighborhoods. Without tangents nothing is written.
+    /// an estimate from the points in both neighborhoods. Without tangents nothing is written. That of charts from
+    /// distances is orthogonal if they agree and their common points extend equally in all directions; it falls with
+    /// the narrowest extent, which decides a reflection.
     pub fn agreement(&self, i: usize, c: usize, out: &mut [f64]) {
-        let (q, d) = (self.points.dim(), self.n_components);
+        let (q, d) = (self.source.dim(), self.n_components);
         match &*self.form {
             Form::Bases { flat, .. } => {
                 let basis = |i: usize| &flat[i * q * d..][..q * d];
@@ -299,7 +337,15 @@ impl<'a, 'p> Atlas<'a, 'p> {
             }
             Form::Charts { place, flat } => {
                 let chart = |i: usize| flat[i * place..][..*place].chunks_exact(d);
-                self.compare(i, c, chart(i), chart(c), out);
+                let sizes = self.compare(i, c, chart(i), chart(c), out);
+                if matches!(self.source, Source::Patches(_)) {
+                    let unit = if sizes.theirs > 0.0 && sizes.shared > 0.0 {
+                        d as f64 * sizes.whole / (sizes.shared * sizes.theirs).sqrt()
+                    } else {
+                        0.0
+                    };
+                    out.iter_mut().for_each(|v| *v *= unit);
+                }
             }
             Form::Whole => out.fill(0.0),
         }
@@ -313,15 +359,18 @@ impl<'a, 'p> Atlas<'a, 'p> {
         own: impl Iterator<Item = &'c [f64]>,
         theirs: impl Iterator<Item = &'c [f64]> + Clone,
         out: &mut [f64],
-    ) {
+    ) -> Sizes {
         let d = self.n_components;
         let (mut whole2, mut count, mut sums) = (0.0, 0.0, vec![0.0; 2 * d]);
+        let (mut shared2, mut theirs2) = (0.0, 0.0);
         out.fill(0.0);
         for (p, x) in members(self.neighborhoods, i, true).zip(own) {
             whole2 += plain_dot(x, x);
             let shared = members(self.neighborhoods, c, true).zip(theirs.clone()).find(|(r, _)| *r == p);
             if let Some((_, y)) = shared {
                 count += 1.0;
+                shared2 += plain_dot(x, x);
+                theirs2 += plain_dot(y, y);
                 (0..d * d).for_each(|ab| out[ab] += x[ab % d] * y[ab / d]);
                 sums.iter_mut().zip(x.iter().chain(y)).for_each(|(sum, v)| *sum += v);
             }
@@ -329,35 +378,44 @@ impl<'a, 'p> Atlas<'a, 'p> {
         if whole2 > 0.0 && count > 0.0 {
             let (x, y) = sums.split_at(d);
             (0..d * d).for_each(|ab| out[ab] = (out[ab] - x[ab % d] * y[ab / d] / count) / whole2);
+            shared2 -= plain_dot(x, x) / count;
+            theirs2 -= plain_dot(y, y) / count;
         }
+        Sizes { whole: whole2, shared: shared2, theirs: theirs2 }
     }
 
-    /// Writes P_i, column after column, in the coordinates of the data.
+    /// Writes P_i, column after column, in the coordinates of the data; zeros if there are no points.
     pub fn tangent(&self, i: usize, basis: &mut [f64]) {
+        let Source::Points(points) = self.source else { return basis.fill(0.0) };
         let (mut local, mut tangent) = (Local::default(), Tangent::default());
         let own = members(self.neighborhoods, i, true);
-        fit_tangent(self.points, own, self.n_components, &mut local, &mut tangent);
+        fit_tangent(points, own, self.n_components, &mut local, &mut tangent);
         widen(&local, &tangent, self.n_components, basis);
     }
 
     /// Writes P_i'P_c of stored charts for every c of `others`, column after column, exactly: from the coordinates of
-    /// all their points along P_i. Does nothing for other forms. Cost: O(m q d) for m points in total.
+    /// all their points along P_i. Charts from distances are compared as by [`Atlas::agreement`]. Does nothing for other
+    /// forms. Cost: O(m q d) for m points in total.
     pub fn agreements_of_points(&self, i: usize, others: &[u32], gram: &mut Gram, out: &mut [f64]) {
         let Form::Charts { place, flat } = &*self.form else { return out.fill(0.0) };
         let d = self.n_components;
+        let Source::Points(points) = self.source else {
+            let each = others.iter().zip(out.chunks_exact_mut(d * d));
+            return each.for_each(|(&c, out)| self.agreement(i, c as usize, out));
+        };
         let of = |i: usize| members(self.neighborhoods, i, true);
         let weights = |i: usize| regression(&flat[i * place..][..of(i).len() * d], d);
-        gram.keep_directions(self.points, i, of(i), &weights(i));
+        gram.keep_directions(points, i, of(i), &weights(i));
         out.fill(0.0);
         for (others, out) in others.chunks(ASKED).zip(out.chunks_mut(ASKED * d * d)) {
-            let mut points: Vec<u32> =
+            let mut shared: Vec<u32> =
                 others.iter().flat_map(|&c| of(c as usize)).map(|p| p as u32).collect();
-            points.sort_unstable();
-            points.dedup();
-            let along = gram.along(self.points, i, points.iter().map(|&p| p as usize));
+            shared.sort_unstable();
+            shared.dedup();
+            let along = gram.along(points, i, shared.iter().map(|&p| p as usize));
             for (&c, out) in others.iter().zip(out.chunks_exact_mut(d * d)) {
                 for (p, weights) in of(c as usize).zip(weights(c as usize).chunks_exact(d)) {
-                    let Ok(at) = points.binary_search(&(p as u32)) else { continue };
+                    let Ok(at) = shared.binary_search(&(p as u32)) else { continue };
                     let along = &along[at * d..][..d];
                     for (column, weight) in out.chunks_exact_mut(d).zip(weights) {
                         column.iter_mut().zip(along).for_each(|(o, along)| *o += along * weight);
@@ -369,7 +427,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
 
     /// Writes P_i'P_c of two tangents, column after column.
     pub fn compare_tangents(&self, own: &[f64], theirs: &[f64], out: &mut [f64]) {
-        let (q, d) = (self.points.dim(), self.n_components);
+        let (q, d) = (self.source.dim(), self.n_components);
         for (e, theirs) in theirs.chunks_exact(q).enumerate() {
             own.chunks_exact(q).enumerate().for_each(|(a, own)| out[e * d + a] = row_dot(own, theirs));
         }
@@ -379,12 +437,13 @@ impl<'a, 'p> Atlas<'a, 'p> {
     /// is unknown. Cost: O(q d).
     #[inline]
     pub fn step(&self, i: usize, j: usize, own: &mut Vec<f64>, row: &mut Vec<f64>, out: &mut [f64]) -> bool {
-        let (q, d) = (self.points.dim(), self.n_components);
+        let (q, d) = (self.source.dim(), self.n_components);
         match &*self.form {
             Form::Bases { flat, .. } => {
+                let Source::Points(points) = self.source else { return false };
                 let (own, row) = (first(own, q), first(row, q));
-                self.points.copy_row(i, own);
-                self.points.copy_row(j, row);
+                points.copy_row(i, own);
+                points.copy_row(j, row);
                 row.iter_mut().zip(own.iter()).for_each(|(r, o)| *r -= o);
                 let basis = flat[i * q * d..][..q * d].chunks_exact(q);
                 out.iter_mut().zip(basis).for_each(|(out, axis)| *out = row_dot(axis, row));
@@ -400,6 +459,13 @@ impl<'a, 'p> Atlas<'a, 'p> {
             Form::Whole => false,
         }
     }
+}
+
+/// Squared sizes: of the first chart, and of the parts that two charts share.
+struct Sizes {
+    whole: f64,
+    shared: f64,
+    theirs: f64,
 }
 
 /// Local PCA of some of the points.

@@ -128,6 +128,18 @@ impl Local {
         self.norm2 = dot(&self.x, &self.x);
     }
 
+    /// Leaves out the first point.
+    pub fn drop_first(&mut self) {
+        let (old, size) = (self.padded, self.size - 1);
+        (self.size, self.padded) = (size, size.next_multiple_of(LANES));
+        for a in 0..self.dim {
+            self.x.copy_within(a * old + 1..a * old + 1 + size, a * self.padded);
+            self.x[a * self.padded..][size..self.padded].fill(0.0);
+        }
+        self.x.truncate(self.dim * self.padded);
+        self.center();
+    }
+
     /// Sums relative to the first point, so that a large common offset costs no digits.
     #[inline(always)]
     fn center(&mut self) {

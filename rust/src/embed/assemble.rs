@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::linalg::{dot, polar};
 use crate::monitor::{Monitor, Silent};
 use crate::parallel::fill_rows;
+use crate::points::Points;
 
 const STAGE: &str = "assembly";
 
@@ -58,7 +59,8 @@ impl Refiner {
         frames: &[f64],
         monitor: &dyn Monitor,
     ) -> Result<Vec<f64>> {
-        let (points, graph, d) = (atlas.points(), atlas.neighborhoods(), atlas.n_components());
+        let points = atlas.source().points("frames")?;
+        let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
         let (n, q, quiet) = (points.len(), points.dim(), Silent(monitor));
         let mut means = vec![0.0; n * q];
         let rows = || [vec![0.0; q], vec![0.0; q]];
@@ -147,12 +149,12 @@ pub fn place(
     let mut walk = Walk {
         atlas,
         rotations,
-        frames: connection.frames(rotations, monitor)?,
+        along: connection.frames(rotations, monitor)?.zip(atlas.source().points("frames").ok()),
         y: vec![0.0; n * d],
         own: Coordinates::default(),
         theirs: Coordinates::default(),
-        step: vec![0.0; atlas.points().dim()],
-        from: vec![0.0; atlas.points().dim()],
+        step: vec![0.0; atlas.source().dim()],
+        from: vec![0.0; atlas.source().dim()],
     };
     let (mut reached, mut queue, mut steps) = (vec![false; n], VecDeque::new(), 0);
     for root in 0..n {
@@ -180,8 +182,8 @@ pub fn place(
 struct Walk<'a, 'b, 'p> {
     atlas: &'a Atlas<'b, 'p>,
     rotations: &'a [f64],
-    /// A_i for every point, if data are narrow: then charts are not read.
-    frames: Option<Vec<f64>>,
+    /// A_i for every point, and the data, if these are narrow: then charts are not read.
+    along: Option<(Vec<f64>, &'a Points<'p>)>,
     y: Vec<f64>,
     own: Coordinates,
     theirs: Coordinates,
@@ -192,17 +194,17 @@ struct Walk<'a, 'b, 'p> {
 impl Walk<'_, '_, '_> {
     /// Steps from `i` come next.
     fn begin(&mut self, i: usize) {
-        match self.frames {
-            Some(_) => self.atlas.points().copy_row(i, &mut self.from),
+        match self.along {
+            Some((_, points)) => points.copy_row(i, &mut self.from),
             None => self.atlas.read(i, &mut self.own),
         }
     }
 
     /// Places `j` from `i`, with which steps began.
     fn step(&mut self, i: usize, j: usize) {
-        let Some(frames) = &self.frames else { return self.step_by_charts(i, j) };
-        let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
-        self.atlas.points().copy_row(j, &mut self.step);
+        let Some((frames, points)) = &self.along else { return self.step_by_charts(i, j) };
+        let (q, d) = (points.dim(), self.atlas.n_components());
+        points.copy_row(j, &mut self.step);
         self.step.iter_mut().zip(&self.from).for_each(|(to, from)| *to -= from);
         for b in 0..d {
             let [own, theirs] = [i, j].map(|of| &frames[(of * d + b) * q..][..q]);

@@ -14,7 +14,7 @@ use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use super::{Multigrid, check_len};
-use crate::charts::{Local, across, check_components, check_lengths, members, residual};
+use crate::charts::{Local, Source, across, check_lengths, members, residual};
 use crate::error::{Error, Result};
 use crate::linalg::{combine, first, polars};
 use crate::monitor::{Monitor, Silent};
@@ -78,18 +78,20 @@ pub struct Frames {
 
 impl Refiner {
     /// Cost: O(n k q), for wide data that of all charts.
-    pub fn new(
-        x: &Points,
+    pub fn new<'x, 'p: 'x>(
+        x: impl Into<Source<'x, 'p>>,
         graph: &Neighborhoods,
         n_components: usize,
         objective: Objective,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        check_components(n_components, x.dim())?;
-        check_lengths(x, "X", graph)?;
-        let shapes = match x.dim() > graph.largest() + 1 {
-            true => Some(Arc::new(Shapes::of(x, graph, n_components, monitor)?)),
-            false => None,
+        let x = x.into();
+        x.check(graph, n_components)?;
+        let shapes = match x {
+            Source::Points(points) if points.dim() > graph.largest() + 1 => {
+                Some(Arc::new(Shapes::of(points, graph, n_components, monitor)?))
+            }
+            _ => None,
         };
         let (reversed, places) = reversed_places(graph)?;
         let (reversed, places) = (Arc::new(reversed), Arc::new(places));
@@ -101,15 +103,16 @@ impl Refiner {
 
     /// The same with the scales of eq. 7 for embedding `y`. Its objective at `y` is R_C, and that at other embeddings
     /// at least their R_C. A neighborhood that `y` shows in one place has no scale, and weighs nothing.
-    pub fn conformal(
+    pub fn conformal<'x, 'p: 'x>(
         &self,
-        x: &Points,
+        x: impl Into<Source<'x, 'p>>,
         y: &Points,
         graph: &Neighborhoods,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
+        let x = x.into();
         self.check_graph(graph)?;
-        check_lengths(x, "X", graph)?;
+        x.check(graph, self.n_components)?;
         check_lengths(y, "Y", graph)?;
         self.check_dim("Y", y.dim())?;
         let d = self.n_components;
@@ -139,7 +142,7 @@ impl Refiner {
 
     fn weigh(
         &self,
-        x: &Points,
+        x: Source,
         graph: &Neighborhoods,
         objective: Objective,
         monitor: &dyn Monitor,
@@ -158,11 +161,12 @@ impl Refiner {
     }
 
     #[inline(always)]
-    fn load(&self, x: &Points, graph: &Neighborhoods, i: usize, local: &mut Local) {
-        match (&self.shapes, x.dim()) {
+    fn load(&self, x: Source, graph: &Neighborhoods, i: usize, local: &mut Local) {
+        match (&self.shapes, x) {
             (Some(shapes), _) => shapes.read(i, graph.of(i).len() + 1, local),
-            (None, 3) => local.load(x, members(graph, i, true), 3),
-            (None, q) => local.load(x, members(graph, i, true), q),
+            (None, Source::Patches(patches)) => patches.read(i, true, local),
+            (None, Source::Points(x)) if x.dim() == 3 => local.load(x, members(graph, i, true), 3),
+            (None, Source::Points(x)) => local.load(x, members(graph, i, true), x.dim()),
         }
     }
 
@@ -189,16 +193,17 @@ impl Refiner {
     }
 
     /// The best frames of embedding `y`, put together.
-    pub fn frames(
+    pub fn frames<'x, 'p: 'x>(
         &self,
-        x: &Points,
+        x: impl Into<Source<'x, 'p>>,
         y: &Points,
         graph: &Neighborhoods,
         monitor: &dyn Monitor,
     ) -> Result<Frames> {
+        let x = x.into();
         let (n, d) = (x.len(), self.n_components);
         self.check_graph(graph)?;
-        check_lengths(x, "X", graph)?;
+        x.check(graph, d)?;
         check_lengths(y, "Y", graph)?;
         self.check_dim("Y", y.dim())?;
         let (mut targets, arch) = (vec![0.0; (graph.indices().len() + n) * d], Arch::new());
@@ -437,7 +442,7 @@ fn summed(chunk: &[f64], width: usize) -> Vec<f64> {
 /// Writes w_i H X_i A_i of the neighborhoods from `start` on to `out`; returns the sum of w_i G.
 struct LayOut<'a, 'x, 'y> {
     refiner: &'a Refiner,
-    x: &'a Points<'x>,
+    x: Source<'a, 'x>,
     y: &'a Points<'y>,
     graph: &'a Neighborhoods<'a>,
     start: usize,

@@ -9,8 +9,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::charts::{check_lengths, quantile};
-use crate::error::{Result, check_range};
+use crate::charts::{Source, check_lengths, quantile};
+use crate::error::{Result, check_range, check_rows};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::distance;
@@ -68,14 +68,15 @@ pub struct Agreement {
 /// Compares the distances of `y` with shortest paths on the graph, whose edges have the lengths of the steps of `x`.
 ///
 /// Fails if the numbers of points differ, or if `size` is below 2.
-pub fn agreement(
-    x: &Points,
+pub fn agreement<'x, 'p: 'x>(
+    x: impl Into<Source<'x, 'p>>,
     y: &Points,
     graph: &Neighborhoods,
     params: &AgreementParams,
     monitor: &dyn Monitor,
 ) -> Result<Agreement> {
-    check_lengths(x, "X", graph)?;
+    let x = x.into();
+    check_rows(("X", x.len()), ("the neighborhood graph", graph.len()))?;
     check_lengths(y, "Y", graph)?;
     check_range("size", params.size as f64, params.size > 1, "a ball has at least 2 points")?;
     let mut centers = random_centers(graph, params);
@@ -126,23 +127,22 @@ fn random_centers(graph: &Neighborhoods, params: &AgreementParams) -> Vec<u32> {
 
 /// The points with the largest error of a step to a neighbor, as a share of its length; none lists another.
 fn worst_centers(
-    x: &Points,
+    x: Source,
     y: &Points,
     graph: &Neighborhoods,
     count: usize,
     monitor: &dyn Monitor,
 ) -> Result<Vec<u32>> {
-    let state = || [vec![0.0; x.dim()], vec![0.0; x.dim()], vec![0.0; y.dim()], vec![0.0; y.dim()]];
-    let errors = map_points(graph.len(), STAGE, monitor, state, |[from, to, own, other], i| {
-        x.copy_row(i, from);
+    let state = || [vec![], vec![0.0; y.dim()], vec![0.0; y.dim()]];
+    let errors = map_points(graph.len(), STAGE, monitor, state, |[lengths, own, other], i| {
+        x.lengths(graph, i, lengths);
         y.copy_row(i, own);
-        let of_step = |&j: &u32| {
-            x.copy_row(j as usize, to);
+        let of_step = |(&j, &length): (&u32, &f64)| {
             y.copy_row(j as usize, other);
-            let (length, shown) = (distance(from, to), distance(own, other));
+            let shown = distance(own, other);
             if length > 0.0 { (shown - length).abs() / length } else { 0.0 }
         };
-        graph.of(i).iter().map(of_step).fold(0.0, f64::max)
+        graph.of(i).iter().zip(&*lengths).map(of_step).fold(0.0, f64::max)
     })?;
     let mut order: Vec<u32> = (0..graph.len() as u32).collect();
     let considered = (8 * count).min(order.len());
@@ -184,7 +184,7 @@ struct Ball {
 }
 
 impl Ball {
-    fn about(x: &Points, graph: &Neighborhoods, center: u32, params: &AgreementParams) -> Ball {
+    fn about(x: Source, graph: &Neighborhoods, center: u32, params: &AgreementParams) -> Ball {
         let region = Region::about(x, graph, center, ROOM * params.size);
         let size = params.size.min(region.members.len());
         let mut rng = stream(params.seed, STAGE, u64::from(center));
@@ -228,8 +228,8 @@ struct Region {
 
 impl Region {
     /// The `size` points nearest to `center` along the lists of neighbors, nearest first.
-    fn about(x: &Points, graph: &Neighborhoods, center: u32, size: usize) -> Region {
-        let (mut members, mut steps) = (Vec::new(), Vec::new());
+    fn about(x: Source, graph: &Neighborhoods, center: u32, size: usize) -> Region {
+        let (mut members, mut steps, mut step) = (Vec::new(), Vec::new(), Vec::new());
         let mut places: HashMap<u32, usize> = HashMap::new();
         let mut queue = BinaryHeap::from([Reverse(Far(0.0, center))]);
         while let Some(Reverse(Far(far, i))) = queue.pop() {
@@ -241,9 +241,9 @@ impl Region {
             }
             places.insert(i, members.len());
             members.push(i);
-            let own = row(x, i);
-            let lengths: Vec<(u32, f64)> =
-                graph.of(i as usize).iter().map(|&j| (j, distance(&own, &row(x, j)))).collect();
+            x.lengths(graph, i as usize, &mut step);
+            let neighbors = graph.of(i as usize).iter().copied();
+            let lengths: Vec<(u32, f64)> = neighbors.zip(step.iter().copied()).collect();
             let unseen = lengths.iter().filter(|(j, _)| !places.contains_key(j));
             queue.extend(unseen.map(|&(j, length)| Reverse(Far(far + length, j))));
             steps.push(lengths);

@@ -4,3 +4,4 @@ mod atlas;
 mod clean;
 mod dimension;
 mod net;
+mod patches;

@@ -65,7 +65,7 @@ fn embedded(mode: Mode, x: &Array2<f64>, graph: &Neighborhoods, d: usize, params
 fn run(atlas: &Atlas, params: &GreedyParams) -> Greedy {
     let counter = Counter::default();
     let found = greedy(atlas, params, &counter).unwrap();
-    let n = atlas.points().len();
+    let n = atlas.neighborhoods().len();
     assert_eq!(found.embedding.len(), n * atlas.n_components());
     assert!(found.embedding.iter().all(|v| v.is_finite()));
     assert_eq!(counter.done.into_inner(), n * params.n_init, "some points were never embedded");

@@ -14,8 +14,8 @@ from ...core.arrays import as_count, refuse_shape
 from ...core.progress import Callback, Progress
 from ...core.random import RandomState
 from ...fit.assembly import one_blas_thread
-from ...fit.scaling.pairs import MeasuredPairs, matching_rows, pairs_of, pairs_to_points
-from ...fit.scaling.place import place
+from ...fit.scaling.pairs import MeasuredPairs, pairs_of
+from ...fit.scaling.place import placed
 from ...fit.scaling.run import GraphScalingSettings, check_joined
 from ..base import Array, Estimator, Placed, estimator
 from ..tables.attributes import DISTANCES
@@ -192,24 +192,8 @@ class GraphScaling(Estimator):
 
     def _place(self, x: Any) -> Placed:
         """Place points; those whose distances are all those of a fitted point lie where it does."""
-        n, count = len(self.embedding_), x.shape[0]
-        ends, lengths = pairs_to_points(x, n)
-        same = matching_rows(
-            ends, lengths, count, MeasuredPairs(n, self.pairs_, self.distances_, self.weights_)
-        )
-        placed, errors = self.embedding_[same], self._errors()[same]
-        new = np.flatnonzero(same < 0)
-        if len(new):
-            used = same[ends[:, 0]] < 0
-            rows = np.stack([np.searchsorted(new, ends[used, 0]), ends[used, 1]], axis=1)
-            placed[new], errors[new] = place(rows, lengths[used], new, self.embedding_)
-        return placed, errors
-
-    def _errors(self) -> Array:
-        """Return the root mean square residual of the pairs of each fitted point."""
-        ends, n = self.pairs_.ravel(), len(self.embedding_)
-        sums = np.bincount(ends, np.repeat(self.residuals_**2, 2), n)
-        return np.sqrt(sums / np.maximum(np.bincount(ends, minlength=n), 1))
+        pairs = MeasuredPairs(len(self.embedding_), self.pairs_, self.distances_, self.weights_)
+        return placed(x, pairs, self.embedding_)
 
     def _find(self, y: Any) -> Placed:
         raise ValueError("inverse_transform needs points: GraphScaling is fitted to distances")

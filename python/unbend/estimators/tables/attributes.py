@@ -124,7 +124,8 @@ ATTRIBUTES = table(
             through such a pair comes back rotated or reflected. Many pairs come from the seam of a closed
             surface or from curvature; a few are short circuits of the graph.
         alignment_ : str
-            Alignment method of the embedding that was kept.
+            Alignment method of the embedding that was kept; "guess" if the first frames are those of
+            :class:`unbend.GraphScaling`, from distances with gaps.
         residual_variance_ : float
             1 - rho^2, where rho is the correlation of geodesic distances and distances in the embedding,
             over all pairs of connected points. With landmarks, over pairs of a landmark and one of up to
@@ -173,6 +174,9 @@ ATTRIBUTES = table(
     ),
     procrustes=entries(
         """
+        X_fit_ : ndarray of shape (n, q), or sparse array of shape (n, n)
+            Input data, not copied: do not change them while you use the estimator. With metric="precomputed",
+            the symmetric matrix of the measured distances.
         faithfulness_ : Faithfulness
             Faithfulness of the embedding to the neighborhoods of the input data, without the pairs of
             neighbors that a cut separates or that are short circuits.

@@ -193,12 +193,18 @@ PARAMETERS = table(
     ),
     procrustes=entries(
         """
+        metric
+            "euclidean" if X holds points. "precomputed" if it holds distances: a square sparse matrix of those
+            that were measured, or a full one with NaN where none was. Each neighborhood then gets coordinates
+            from the distances within it. n_neighbors=None means 12 neighbors in a full matrix, and all that were
+            measured, at most 50, in a sparse one.
         callback
             Function called as ``callback(stage, done, total, best)`` about every 20 ms, where `best` is the
             lowest objective yet, or None. If it returns True, the fit stops: before there is an embedding,
             with :class:`unbend.Stopped`; during the refinement, with the best embedding yet, which is then
             measured.
         """,
+        metric=choice("euclidean", "precomputed"),
         callback=function,
     ),
     GreedyProcrustes=entries(

@@ -28,6 +28,8 @@ __all__ = ["AlignedEmbedding", "AlignmentSettings", "Method", "warn_if_not_flat"
 
 Found = TypeVar("Found", bound="AlignedEmbedding")
 Method = Literal["auto", "tree", "spectral", "projection", "anneal", "paper"]
+Frames = Method | Literal["guess"]
+"""How frames are found: by a method, or from coordinates that come with the problem."""
 
 MAX_SPECTRAL_POINTS = 20_000
 """Most points for which "auto" tries the connection matrix as well."""
@@ -63,14 +65,16 @@ class AlignmentSettings(ProcrustesSettings):
         """Align the tangents, solve eq. 11, cut if the embedding cannot lie flat, and refine."""
         tangents = self.tangents(problem, progress)
         task = _Task(self, problem, tangents, progress)
-        names: tuple[Method, ...] = ("tree", "spectral", "projection")
-        if self.alignment != "auto":
+        names: tuple[Frames, ...] = ("tree", "spectral", "projection")
+        if problem.guess is not None:
+            names = ("guess",)
+        elif self.alignment != "auto":
             names = (self.alignment,)
         elif len(problem) > MAX_SPECTRAL_POINTS:
             names = ("tree", "projection")
         candidates = {name: task.candidate(name) for name in names}
         best = min(candidates, key=lambda name: task.score(candidates[name]))
-        (embedding, loops, trace), one_sided = candidates[best], task.tree["one_sided"]
+        (embedding, loops, trace), one_sided = candidates[best], best != "guess" and task.tree["one_sided"]
         # If tangents come from more points than neighborhoods have, refinement would only fit the noise.
         wide = tangents.n_neighbors is not None and self.refine == "auto"
         settings = replace(self, refine=None) if wide else self
@@ -105,14 +109,18 @@ class _Task:
         with self.progress.stage("alignment", len(self.problem)):
             return self.tangents.tree(self.progress.progress)
 
-    def candidate(self, method: Method) -> Candidate:
+    def candidate(self, method: Frames) -> Candidate:
         """Align the tangents, and find the embedding that fits them best."""
-        tree, tol = self.tree, self.settings.solve_tol
+        tol = self.settings.solve_tol
+        if method != "guess":
+            _ = self.tree  # All others begin with it; it has a stage of its own.
         with self.progress.stage("alignment"):
-            trace = self._aligned(method, tree["rotations"])
+            trace = self._aligned(method)
             rotations, loops = trace.pop("rotations"), trace.pop("loops")
         with self.progress.stage("assembly"):
             right_hand_side, start = self.tangents.equation(rotations)
+            if self.problem.guess is not None:
+                start = self.problem.guess.ravel()
             solution = solve(self.problem.core, right_hand_side, start, tol=tol, ask=self._ask)
         trace |= {"residual": solution.residual, "n_solve": solution.n_iter, "converged": solution.converged}
         return solution.embedding.reshape(len(self.problem), -1), loops, trace
@@ -126,8 +134,12 @@ class _Task:
         trace.update(r_n=m.r_n, overlap=m.overlap)
         return m.r_n + self.settings.overlap_penalty * m.overlap
 
-    def _aligned(self, method: Method, tree: Array) -> dict[str, Any]:
+    def _aligned(self, method: Frames) -> dict[str, Any]:
         tangents, report = self.tangents, self.progress.progress
+        if method == "guess":
+            assert self.problem.guess is not None
+            return tangents.finish(tangents.frames_of(self.problem.guess.ravel()), False, report)
+        tree = self.tree["rotations"]
         if method == "spectral":
             return tangents.round(connection_vectors(tangents, tree, self.problem), True, report)
         if method == "projection":

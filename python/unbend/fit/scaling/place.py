@@ -8,17 +8,45 @@ import numpy as np
 import numpy.typing as npt
 
 from ..problem import Array
-from .pairs import Ends
+from .pairs import Ends, MeasuredPairs, matching_rows, pairs_to_points
 
 Numbers = npt.NDArray[Any]
 
-__all__ = ["Rays", "place"]
+__all__ = ["Rays", "errors_of", "place", "placed"]
 
 MAX_ITER, TOL = 100, 1e-10
 """Maximum number of steps, and the length of the last one as a share of the largest distance."""
 
 DAMPING = 1e-12
 """Share of the trace that is added to normal equations, for points whose known points lie on a line."""
+
+
+def placed(x: Any, pairs: MeasuredPairs, known: Array) -> tuple[Array, Array]:
+    """Place points by the rows of a matrix of their distances to the points of `pairs`, which lie at `known`.
+
+    Points whose distances are all those of a fitted point, or that have the distance 0 to one, lie where it does.
+    """
+    n, count = pairs.n_points, x.shape[0]
+    ends, lengths = pairs_to_points(x, n)
+    same = matching_rows(ends, lengths, count, pairs)
+    rows, columns = ends[lengths == 0][::-1].T
+    at_one = np.full(count, -1)
+    at_one[rows] = columns  # The first of several.
+    same = np.where(same < 0, at_one, same)
+    images, errors = known[same], errors_of(pairs, known)[same]
+    new = np.flatnonzero(same < 0)
+    if len(new):
+        used = same[ends[:, 0]] < 0
+        rows = np.stack([np.searchsorted(new, ends[used, 0]), ends[used, 1]], axis=1)
+        images[new], errors[new] = place(rows, lengths[used], new, known)
+    return images, errors
+
+
+def errors_of(pairs: MeasuredPairs, y: Array) -> Array:
+    """Return the root mean square residual of the pairs of each point."""
+    residuals = np.linalg.norm(y[pairs.ends[:, 0]] - y[pairs.ends[:, 1]], axis=1) - pairs.distances
+    sums = np.bincount(pairs.ends.ravel(), np.repeat(residuals**2, 2), pairs.n_points)
+    return np.asarray(np.sqrt(sums / np.maximum(pairs.degrees, 1)))
 
 
 def place(ends: Ends, distances: Array, names: Ends, known: Array) -> tuple[Array, Array]:

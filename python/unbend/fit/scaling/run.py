@@ -96,6 +96,16 @@ class ScaledGraph:
         return {f"{entry.name}_": getattr(self, entry.name) for entry in fields(self)}
 
 
+@dataclass(frozen=True, eq=False)
+class ScaledComponents:
+    """The components of a graph, embedded by themselves, and how they came about."""
+
+    embedding: Array = field(repr=False)
+    tried: list[TriedStart]
+    histories: list[list[float]] = field(repr=False)
+    others: list[Shape]  # Other embeddings of the largest component.
+
+
 @dataclass(frozen=True)
 class GraphScalingSettings:
     """The parameters of the scaling of graphs; see :class:`unbend.GraphScaling`."""
@@ -111,6 +121,10 @@ class GraphScalingSettings:
 
     def embed(self, pairs: MeasuredPairs, init: Array | None, progress: Progress) -> ScaledGraph:
         """Embed every component, set them side by side, and examine the result."""
+        return self._examined(pairs, self.scaled(pairs, init, progress), progress)
+
+    def scaled(self, pairs: MeasuredPairs, init: Array | None, progress: Progress) -> ScaledComponents:
+        """Embed every component; they have no place relative to each other yet."""
         n, d = pairs.n_points, self.n_components
         rng = stream(self.random_state, "scaling")
         embedding, tried, histories, others = np.zeros((n, d)), [], [], []
@@ -127,7 +141,7 @@ class GraphScalingSettings:
             histories.append(best.minimum.history)
             if len(points) > n / 2:
                 others = [_shape(best.minimum, run.minimum, task.total) for run in runs if run is not best]
-        return self._examined(pairs, embedding, tried, histories, others, progress)
+        return ScaledComponents(embedding, tried, histories, others)
 
     def _overlap(self, pairs: MeasuredPairs, y: Array) -> float:
         """Return the overlap of the largest component."""
@@ -137,20 +151,20 @@ class GraphScalingSettings:
     def _examined(
         self,
         pairs: MeasuredPairs,
-        embedding: Array,
-        tried: list[TriedStart],
-        histories: list[list[float]],
-        others: list[Shape],
+        scaled: ScaledComponents,
         progress: Progress,
     ) -> ScaledGraph:
-        y = _core.lay_out(embedding, pairs.labels).reshape(embedding.shape)
+        tried = scaled.tried
+        y = _core.lay_out(scaled.embedding, pairs.labels).reshape(scaled.embedding.shape)
         measured = Stress(pairs)
         residuals, value = measured.lengths(y) - pairs.distances, measured.value(y)
         error = math.sqrt(value / measured.total) if measured.total else 0.0
         with progress.stage("evidence", 1):
             ambiguity = ambiguity_of(pairs, y)
             inequalities = inequalities_of(pairs, stream(self.random_state, "inequalities"))
-            verdict = verdict_of(pairs, error, self._overlap(pairs, y), ambiguity, inequalities, others)
+            verdict = verdict_of(
+                pairs, error, self._overlap(pairs, y), ambiguity, inequalities, scaled.others
+            )
         if not verdict.trusted:
             warn(verdict.sentence, UntrustedWarning)
         return ScaledGraph(
@@ -167,7 +181,7 @@ class GraphScalingSettings:
             ambiguity,
             inequalities,
             verdict,
-            {"history": histories},
+            {"history": scaled.histories},
         )
 
 

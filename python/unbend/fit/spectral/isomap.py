@@ -119,7 +119,7 @@ class IsomapSettings:
         if isinstance(problem, ListedProblem):
             spread = spread_of(graph) if self.conformal else None
             return ListedPaths(graph, spread), spread
-        points, threads = problem.core.points, problem.threads
+        points, threads = problem.checked, problem.threads
         spread = _core.spread(points, graph.core, threads) if self.conformal else None
         return _core.Paths(points, graph.core, spread, threads), spread
 

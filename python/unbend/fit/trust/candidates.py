@@ -125,6 +125,7 @@ def best_candidate(
     wanted = settings.candidates
     is_preview = settings.refine is None
     needed = wanted is True or (wanted == "auto" and not is_preview and trials[0].rank > GOOD_SCORE)
+    needed = needed and problem.has_points  # The others are made by a search, or by projection.
     if needed and not progress.stop_asked:
         with suppress(_core.Stopped):  # The callback ends the search, not the fit.
             trials.extend(_tried(settings, problem, trials[0], progress, cleaned))
@@ -158,7 +159,7 @@ def evidence_of(
     sheet = on_sheet(problem, found)
     with progress.stage("evidence", len(problem)):
         seen = evidence(sheet, found.embedding, progress)
-        if len(problem) > MAX_PRUNED_POINTS:
+        if len(problem) > MAX_PRUNED_POINTS or not problem.has_points:
             return seen
         graph = cleaned() if cleaned is not None and sheet is problem else _pruned(sheet, progress)
         if graph.n_dropped == 0:
@@ -237,7 +238,7 @@ class _Attempt:
             problem.checked, clean.neighborhoods.core, problem.n_components, problem.threads
         )
         points = _core.Points(moved.reshape(problem.points.shape))
-        problem = replace(problem, checked=points)
+        problem = replace(problem, source=points)
         embedding = embed_geodesics(problem, self.progress)
         seen = evidence(problem, embedding, self.progress)
         placed = self._carried(problem, embedding, rows)
@@ -249,7 +250,7 @@ class _Attempt:
         k = min(problem.neighborhoods.typical_size, len(points) - 1)
         with self.progress.stage("neighbors", len(points)):
             graph = search_distinct(points, k, "auto", 1.0, problem.n_jobs, self.progress.progress)
-        return replace(problem, checked=points, neighborhoods=graph)
+        return replace(problem, source=points, neighborhoods=graph)
 
     def _moved(self, k: int) -> tuple[Indices | None, _core.Points]:
         """Return the points of a candidate, None for all, and where they are after the projection."""

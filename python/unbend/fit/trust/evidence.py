@@ -69,7 +69,7 @@ def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence
     with progress.stage("evidence"):
         examined = np.arange(0, n, max(1, n // N_OVERLAP_CENTERS), dtype=np.uint32)
         centers, errors, n_random, scale, shares = _core.evidence(
-            near.checked,
+            near.source,
             near.arranged(embedding),
             near.neighborhoods.core,
             *BALLS,

@@ -23,7 +23,7 @@ MAX_STEPS, SMALLEST_GAIN = 60, 1e-4
 def embed_geodesics(problem: Problem, progress: Progress) -> Array:
     """Return the embedding of least stress that majorization finds from classical scaling, by component."""
     d = problem.n_components
-    paths = _core.Paths(problem.core.points, problem.neighborhoods.core, None, problem.threads)
+    paths = _core.Paths(problem.checked, problem.neighborhoods.core, None, problem.threads)
     embedding = np.zeros((len(problem), d))
     with progress.stage("geodesics", len(problem)):
         for points in problem.components:

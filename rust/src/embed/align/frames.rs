@@ -28,7 +28,7 @@ pub(in crate::embed) struct Bases {
 impl Bases {
     /// Those of an atlas, if it has bases and its data are narrow.
     pub fn of(atlas: &Atlas) -> Option<Self> {
-        let (q, d) = (atlas.points().dim(), atlas.n_components());
+        let (q, d) = (atlas.source().dim(), atlas.n_components());
         let flat = atlas.bases().filter(|_| d <= MOST_COMPONENTS && q <= NARROW * d)?;
         Some(Bases { q, d, flat: Arc::clone(flat) })
     }

@@ -208,7 +208,7 @@ struct Forest {
 /// The share of every neighborhood that lies outside its tangent.
 fn outside(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     let state = || (Coordinates::default(), Local::default());
-    map_points(atlas.points().len(), STAGE, monitor, state, |(chart, local), i| {
+    map_points(atlas.neighborhoods().len(), STAGE, monitor, state, |(chart, local), i| {
         atlas.outside(i, chart, local)
     })
 }

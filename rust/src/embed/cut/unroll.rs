@@ -24,6 +24,7 @@ use crate::error::Result;
 use crate::linalg::{first, polar};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::paths::{Lengths, Tree, distance};
+use crate::points::Points;
 
 /// A placed neighbor counts if it puts a point within this many spacings of where the point's path puts it.
 const AGREE: f64 = 1.5;
@@ -47,6 +48,7 @@ pub struct Unroller<'a, 'b, 'p> {
     /// For each edge |x_j - x_i|, then P_i'(x_j - x_i).
     steps: Vec<f64>,
     spacing: f64,
+    points: &'a Points<'p>,
 }
 
 /// Layout of all points.
@@ -64,13 +66,14 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
     /// Cost: O(n k q d).
     pub fn new(connection: &'a Connection, atlas: &'a Atlas<'b, 'p>, monitor: &dyn Monitor) -> Result<Self> {
         connection.prepare(monitor)?;
-        let spacing = spacing(atlas.points(), atlas.neighborhoods(), monitor)?;
+        let points = atlas.source().points("a cut")?;
+        let spacing = spacing(points, atlas.neighborhoods(), monitor)?;
         let (graph, width) = (connection.graph(), connection.n_components() + 1);
         let mut steps = vec![0.0; graph.indices().len() * width];
         fill_edges(graph, &mut steps, width, monitor, Walker::default, |walker, i, edge, step| {
-            walker.walk(connection, atlas, i, edge, step);
+            walker.walk(connection, (atlas, points), i, edge, step);
         })?;
-        Ok(Unroller { connection, atlas, steps, spacing })
+        Ok(Unroller { connection, atlas, steps, spacing, points })
     }
 
     /// Lays every component out, from the root of several that tears the fewest pairs by more than `tau`.
@@ -123,7 +126,7 @@ impl<'a, 'b, 'p> Unroller<'a, 'b, 'p> {
 
     /// For each component, the central point, then points far from it and from each other.
     fn roots(&self, labels: &[u32], monitor: &dyn Monitor) -> Result<Vec<Vec<u32>>> {
-        let lengths = Lengths::new(self.atlas.points(), self.atlas.neighborhoods(), monitor)?;
+        let lengths = Lengths::new(self.points, self.atlas.neighborhoods(), monitor)?;
         let (mut tree, mut roots): (Tree, Vec<Vec<u32>>) = (Tree::default(), vec![]);
         for (i, &label) in labels.iter().enumerate() {
             if label as usize == roots.len() {
@@ -207,8 +210,15 @@ struct Walker {
 
 impl Walker {
     /// If only charts are stored, and only the other end lists this one, its step is reversed.
-    fn walk(&mut self, connection: &Connection, atlas: &Atlas, i: usize, edge: usize, step: &mut [f64]) {
-        let (q, d, j) = (atlas.points().dim(), connection.n_components(), connection.end(edge));
+    fn walk(
+        &mut self,
+        connection: &Connection,
+        (atlas, points): (&Atlas, &Points),
+        i: usize,
+        edge: usize,
+        step: &mut [f64],
+    ) {
+        let (q, d, j) = (points.dim(), connection.n_components(), connection.end(edge));
         let (length, along) = step.split_at_mut(1);
         if !atlas.step(i, j, &mut self.own, &mut self.row, along) {
             let back = first(&mut self.back, d);
@@ -216,8 +226,8 @@ impl Walker {
             multiply_vector(connection.product(edge), back, along);
         }
         let (own, row) = (first(&mut self.own, q), first(&mut self.row, q));
-        atlas.points().copy_row(i, own);
-        atlas.points().copy_row(j, row);
+        points.copy_row(i, own);
+        points.copy_row(j, row);
         length[0] = distance(own, row);
     }
 }

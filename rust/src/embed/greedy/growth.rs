@@ -73,7 +73,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         done: &'a AtomicUsize,
         params: &GreedyParams,
     ) -> Self {
-        let n = atlas.points().len();
+        let n = atlas.neighborhoods().len();
         Growth {
             atlas,
             reversed,
@@ -114,7 +114,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         let d = self.atlas.n_components();
         self.atlas.read(start as usize, &mut self.coordinates);
         if self.coordinates.dim != d {
-            let mut basis = vec![0.0; self.atlas.points().dim() * d];
+            let mut basis = vec![0.0; self.atlas.source().dim() * d];
             self.atlas.tangent(start as usize, &mut basis);
             self.atlas.read_along(start as usize, &basis, &mut self.coordinates);
         }
@@ -280,7 +280,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
 
     /// The same without stored charts, along tangents found for it.
     fn compare_tangents(&mut self, j: u32, parent: u32) -> (Vec<f64>, Vec<f64>) {
-        let (q, d) = (self.atlas.points().dim(), self.atlas.n_components());
+        let (q, d) = (self.atlas.source().dim(), self.atlas.n_components());
         let (mut own, mut theirs) = (vec![0.0; q * d], vec![0.0; q * d]);
         self.atlas.tangent(parent as usize, &mut theirs);
         self.atlas.read_along(parent as usize, &theirs, &mut self.coordinates);

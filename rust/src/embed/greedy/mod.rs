@@ -103,7 +103,7 @@ pub struct Greedy {
 /// # Ok::<(), unbend::Error>(())
 /// ```
 pub fn greedy(atlas: &Atlas, params: &GreedyParams, monitor: &dyn Monitor) -> Result<Greedy> {
-    let n = atlas.points().len();
+    let n = atlas.neighborhoods().len();
     params.check(n)?;
     let labels = atlas.neighborhoods().components();
     let mut reversed = atlas.neighborhoods().reversed();
@@ -200,9 +200,9 @@ fn component_means(errors: &measure::Faithfulness, labels: &[u32], components: u
 
 fn errors(atlas: &Atlas, embedding: &[f64], monitor: &dyn Monitor) -> Result<measure::Faithfulness> {
     let d = atlas.n_components();
-    let n = atlas.points().len();
+    let n = atlas.neighborhoods().len();
     check_len("the embedding", embedding.len(), "X, times n_components,", n * d)?;
     let view = ArrayView2::from_shape((n, d), embedding).unwrap_or_else(|_| ArrayView2::from(&[[0.0; 0]; 0]));
     let y = Points::new("the embedding", view, monitor)?;
-    measure::faithfulness(atlas.points(), &y, atlas.neighborhoods(), Default::default(), monitor)
+    measure::faithfulness(atlas.source(), &y, atlas.neighborhoods(), Default::default(), monitor)
 }

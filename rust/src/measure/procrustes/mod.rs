@@ -12,8 +12,8 @@ use std::array::from_fn;
 
 use self::results::Totals;
 use super::group::{D, Group};
-use crate::charts::{Alignment, Local, Tangent};
-use crate::charts::{check_components, check_lengths, members};
+use crate::charts::{Alignment, Local, Members, Source, Tangent};
+use crate::charts::{check_components, members};
 use crate::error::{Error, Result, check_range, check_rows};
 use crate::linalg::lanes::WIDTH;
 use crate::linalg::{column, dot, first, singular_values};
@@ -81,13 +81,14 @@ pub(super) fn check_pair(x: &Points, y: &Points) -> Result<()> {
 /// The result does not change if `x` or `y` is rotated, reflected or moved; r_c does not change if `y` is scaled. Fails
 /// if `x`, `y` and the graph have different numbers of points, if `y` has more dimensions than `x`, or if a center does
 /// not exist.
-pub fn faithfulness(
-    x: &Points,
+pub fn faithfulness<'x, 'p: 'x>(
+    x: impl Into<Source<'x, 'p>>,
     y: &Points,
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
 ) -> Result<Faithfulness> {
+    let x = x.into();
     let mut flat = vec![0.0; params.count(x.len()) * FAITHFULNESS_FIELDS];
     let means = faithfulness_into(x, y, neighborhoods, params, &mut flat, monitor)?;
     Ok(Faithfulness { means, per_point: PerPoints { flat } })
@@ -96,23 +97,24 @@ pub fn faithfulness(
 /// [`faithfulness`], with the values of each neighborhood written to `flat`, in the order of [`PerPoints::flat`].
 ///
 /// `flat` must have [`FAITHFULNESS_FIELDS`] entries per neighborhood.
-pub fn faithfulness_into(
-    x: &Points,
+pub fn faithfulness_into<'x, 'p: 'x>(
+    x: impl Into<Source<'x, 'p>>,
     y: &Points,
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
     flat: &mut [f64],
     monitor: &dyn Monitor,
 ) -> Result<Means> {
-    check_pair(x, y)?;
-    check_lengths(x, "X", neighborhoods)?;
+    let x = x.into();
+    x.check(neighborhoods, y.dim())?;
+    check_rows(("X", x.len()), ("Y", y.len()))?;
     check_centers(params.centers, x.len())?;
     let needed = params.count(x.len()) * FAITHFULNESS_FIELDS;
     check_rows(("the place for the result", flat.len()), ("the numbers of all neighborhoods", needed))?;
-    let task = Task { x: x.reborrow(), y: y.reborrow(), neighborhoods, params };
-    match (neighborhoods.fixed_size(), x.dim(), y.dim()) {
-        (Some(_), 2, 2) => measure_side_by_side::<2>(&task, flat, monitor),
-        (Some(_), 3, 2) => measure_side_by_side::<3>(&task, flat, monitor),
+    let task = Task { x, y: y.reborrow(), neighborhoods, params };
+    match (x, neighborhoods.fixed_size(), x.dim(), y.dim()) {
+        (Source::Points(x), Some(_), 2, 2) => measure_side_by_side::<2>(&task, x, flat, monitor),
+        (Source::Points(x), Some(_), 3, 2) => measure_side_by_side::<3>(&task, x, flat, monitor),
         _ => collect(flat, monitor, |start, rows| {
             let mut workspace = Workspace::default();
             for (place, row) in (start..).zip(rows) {
@@ -123,14 +125,14 @@ pub fn faithfulness_into(
 }
 
 /// The neighborhoods to measure.
-struct Task<'a> {
-    x: Points<'a>,
+struct Task<'a, 'p> {
+    x: Source<'a, 'p>,
     y: Points<'a>,
     neighborhoods: &'a Neighborhoods<'a>,
     params: FaithfulnessParams<'a>,
 }
 
-impl Task<'_> {
+impl Task<'_, '_> {
     /// The points of the neighborhood measured at `place`.
     #[inline(always)]
     fn members(&self, place: usize) -> impl ExactSizeIterator<Item = usize> {
@@ -159,13 +161,14 @@ fn collect(
 /// The neighborhoods asked for, in the order asked for, as many at once as there are lanes.
 fn measure_side_by_side<const Q: usize>(
     task: &Task,
+    x: &Points,
     flat: &mut [f64],
     monitor: &dyn Monitor,
 ) -> Result<Means> {
     // The types of both arrays are resolved here, once, and not at every point.
-    match (task.x.rows::<Q>(), task.y.rows::<D>()) {
+    match (x.rows::<Q>(), task.y.rows::<D>()) {
         (Some(x), Some(y)) => measure_reading::<Q>(task, x, y, flat, monitor),
-        _ => measure_reading::<Q>(task, &task.x, &task.y, flat, monitor),
+        _ => measure_reading::<Q>(task, x, &task.y, flat, monitor),
     }
 }
 
@@ -211,18 +214,18 @@ pub fn lower_bound(
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
-    let bounds = bounds(x, n_components, neighborhoods, params, monitor)?;
+    let bounds = bounds(x.into(), n_components, neighborhoods, params, monitor)?;
     Ok(bounds.into_iter().map(|bound| bound.unwrap_or(0.0)).collect())
 }
 
 /// The mean of the lower bounds of all neighborhoods whose points do not coincide; 0 if there are none.
-pub fn mean_lower_bound(
-    x: &Points,
+pub fn mean_lower_bound<'x, 'p: 'x>(
+    x: impl Into<Source<'x, 'p>>,
     n_components: usize,
     neighborhoods: &Neighborhoods,
     monitor: &dyn Monitor,
 ) -> Result<f64> {
-    let bounds = bounds(x, n_components, neighborhoods, Default::default(), monitor)?;
+    let bounds = bounds(x.into(), n_components, neighborhoods, Default::default(), monitor)?;
     let count = bounds.iter().flatten().count();
     let sum: f64 = bounds.chunks(CHUNK).map(|chunk| chunk.iter().flatten().sum::<f64>()).sum();
     Ok(if count > 0 { sum / count as f64 } else { 0.0 })
@@ -230,23 +233,22 @@ pub fn mean_lower_bound(
 
 /// The bound of each neighborhood measured; `None` where all points coincide.
 fn bounds(
-    x: &Points,
+    x: Source,
     n_components: usize,
     neighborhoods: &Neighborhoods,
     params: FaithfulnessParams,
     monitor: &dyn Monitor,
 ) -> Result<Vec<Option<f64>>> {
-    check_components(n_components, x.dim())?;
-    check_lengths(x, "X", neighborhoods)?;
+    x.check(neighborhoods, n_components)?;
     check_centers(params.centers, x.len())?;
+    let with = Members { include_self: params.include_self, at_least: n_components };
     map_points(
         params.count(x.len()),
         STAGE,
         monitor,
         || (Local::default(), Tangent::default()),
         |(local, tangent), place| {
-            let i = params.center(place);
-            local.load_reduced(x, members(neighborhoods, i, params.include_self), n_components);
+            x.load_reduced(neighborhoods, params.center(place), with, local);
             tangent.fit(local, local.dim, n_components);
             (local.norm2 > 0.0).then(|| tangent.residual / local.norm2)
         },
@@ -277,12 +279,15 @@ impl Workspace {
 
     #[inline]
     fn load(&mut self, task: &Task, place: usize) {
-        let (x, y) = (&task.x, &task.y);
+        let y = &task.y;
         let members = || task.members(place);
-        match x.dim() {
-            2 => self.x.load(x, members(), 2),
-            3 => self.x.load(x, members(), 3),
-            _ => self.x.load_reduced(x, members(), y.dim()),
+        match task.x {
+            Source::Points(x) if x.dim() == 2 => self.x.load(x, members(), 2),
+            Source::Points(x) if x.dim() == 3 => self.x.load(x, members(), 3),
+            x => {
+                let with = Members { include_self: task.params.include_self, at_least: y.dim() };
+                x.load_reduced(task.neighborhoods, task.params.center(place), with, &mut self.x);
+            }
         }
         match y.dim() {
             2 => self.y.load(y, members(), 2),
