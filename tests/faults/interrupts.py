@@ -87,7 +87,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "neighborhoods, radius": lambda: ub.neighborhoods(large, radius=0.8),
         "charts": lambda: ub.charts(large, 2, neighborhoods=large_graph),
         "clean": lambda: ub.clean(x, 2),
-        "faithfulness": lambda: ub.faithfulness(large, its, neighborhoods=large_graph),
+        "faithfulness": lambda: ub.faithfulness(large, its),
         "refine": lambda: ub.refine(x, y + 0.3 * np.sin(3 * y), neighborhoods=graph),
         "rectify": lambda: ub.rectify(large, its * [1.0, 3.0], neighborhoods=large_graph),
         "quality": lambda: ub.quality(few, flat),
