@@ -61,7 +61,7 @@ def spectra(rng):
 
 
 def poses(rng):
-    truth = rng.uniform(-1, 1, (N, 3))
+    truth = rng.uniform(-1, 1, (N // 2, 3))
     return {"X": mixed(truth, 1024, rng), "params": truth}
 
 
