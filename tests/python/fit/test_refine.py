@@ -580,7 +580,7 @@ def test_steps_of_stress_are_those_of_the_textbook(whole, held, monkeypatch):
     moved[free] += np.linalg.pinv(inner, hermitian=True) @ (sides - matrix @ y)[free]
     system, reached = target.at(y.ravel())
     np.testing.assert_allclose(reached, value, rtol=1e-5)  # paths have single precision
-    found = target.moved(system, y.ravel(), 0, lambda: None).reshape(y.shape)
+    found = target.moved(system, y.ravel(), lambda: None).reshape(y.shape)
     np.testing.assert_allclose(found, moved, atol=1e-5 * np.abs(moved).max())
 
 
