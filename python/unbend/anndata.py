@@ -51,7 +51,7 @@ def embed(
         Neighbors in `adata` to use: "neighbors" for those of ``scanpy.pp.neighbors``. They must have been
         found in `use_rep`. By default neighbors are searched, exactly.
     copy : bool, default False
-        Whether to store the embedding in a copy, and return the copy.
+        If True, store the embedding in a copy, and return the copy.
 
     Returns
     -------

@@ -161,7 +161,8 @@ examples:
 --json prints one object: the means and counts of unbend.faithfulness under
 their names there, with the 95 % intervals of the means, the worst 1 % of the
 points, n_alone, the number of points without neighbors, and the statements as
-"findings". "whole" holds the same numbers with the pairs that are left out. Numbers that are not finite are
-null. With --all it is the result of unbend.quality.
+"findings". "whole" holds the same numbers with the pairs that are left out.
+Numbers that are not finite are null. With --all it is the result of
+unbend.quality.
 """,
 )

@@ -48,7 +48,7 @@ __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
 Self = TypeVar("Self", bound="GraphEstimator")
 
 MAX_MEASURED_NEIGHBORS = 50
-"""Of a sparse matrix of distances, at most this many neighbors of each point are used if `n_neighbors` is None."""
+"""At most this many neighbors of each point are used if `n_neighbors` is None."""
 
 
 class GraphEstimator(Estimator):

@@ -82,7 +82,7 @@ class Problem:
 
     @property
     def has_points(self) -> bool:
-        """Whether the data are points, which can be searched, projected and sampled; charts cannot."""
+        """True if the data are points, which can be searched, projected and sampled; charts cannot."""
         return isinstance(self.source, _core.Points)
 
     @property

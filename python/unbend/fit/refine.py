@@ -234,7 +234,7 @@ def _stressed(
     What unfolds is worse than the fold for some steps, so the end is examined first, and single steps only if the
     end does harm.
     """
-    from .scaling.geodesics import GeodesicStress  # It imports scipy, which takes long.
+    from .trust.weighted import GeodesicStress  # It imports scipy, which takes long.
 
     begin = time.perf_counter()
     target, start = GeodesicStress(watched.clean, pins, progress.progress), watched.start
@@ -298,7 +298,7 @@ def refined(
 
 
 class _Target(Protocol):
-    """What a refinement lowers. Vectors are flat, point after point."""
+    """Objective of a refinement. Vectors are flat, point after point."""
 
     def at(self, y: Array) -> tuple[Any, float]:
         """Return the system of the next step from an embedding, and the value of the objective there."""

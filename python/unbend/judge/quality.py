@@ -96,11 +96,11 @@ class Quality(Measurements, Table[Value]):
     fit_sentence : str
         The verdict of a fitted estimator on its own fit, `verdict_`; empty for other embeddings.
     is_cleaned : bool
-        Whether pairs are left out because the fit took them for short circuits, not because of a cut.
+        True if pairs are left out because the fit took them for short circuits, not because of a cut.
     n_outliers : int
         Number of points that the fit left out and placed by their neighbors. Their pairs are left out.
     are_equal : bool
-        Whether all points of the data are equal, so that nothing can be stated.
+        True if all points of the data are equal, so that nothing can be stated.
     sampled : Sampled
         Measures that the statements rest on, of a random sample if there are more than 1,000 points.
 
@@ -258,6 +258,9 @@ def quality(
       Q_NX                 0.9977    0.012  0..1  ↑ neighbors kept
       RAND index           0.9999    0.976  0..1  ↑ near in both or neither
     <BLANKLINE>
+    neighbors   Points near each other in the embedding are near in the data:
+                trustworthiness is 1.000 (0.50 at random), and 100% of neighbors
+                are kept.
     """
     sampling = Sampling(n_centers, half_width, n_sources, n_pairs, random_state, n_jobs)
     context = MeasureContext.of(

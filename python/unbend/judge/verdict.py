@@ -138,7 +138,7 @@ def gather(
     disagreement : float, optional
         That of the same embedding with shortest paths.
     is_cleaned : bool, default False
-        Whether pairs of neighbors were left out because they are short circuits, not because of a cut.
+        True if pairs of neighbors were left out because they are short circuits, not because of a cut.
 
     Those are the means "r_n", "r_n_scaled", "r_c", "lower_bound", "scale", "overlap" and "nieqa_local", and
     of single neighborhoods, unless each is a single point:

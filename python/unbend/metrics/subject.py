@@ -23,7 +23,7 @@ class Subject:
     n_neighbors: int | None = None  # Number of neighbors that the embedding was made of, if it is known.
     fit_sentence: str = ""  # The verdict of the fit on its own result; empty if there is none.
     is_cleaned: bool = (
-        False  # Whether the pairs are short circuits that the fit left out, not those of a cut.
+        False  # True if the pairs are short circuits that the fit left out, not those of a cut.
     )
     n_outliers: int = 0  # Number of points that the fit left out and placed by their neighbors.
 

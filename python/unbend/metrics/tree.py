@@ -19,7 +19,7 @@ LEAST_LENGTH = 1e-12
 """Lengths of 0 are replaced by this share of the longest: scipy reads 0 as no edge."""
 
 
-@scoring(1.0, 0.282)
+@scoring(1.0, 0.261)
 def branch_correlation(
     X: Any,
     Y: Any,

@@ -332,7 +332,7 @@ impl Patches {
     }
 }
 
-/// Where the coordinates of neighborhoods come from.
+/// Source of the coordinates of neighborhoods.
 #[derive(FromPyObject, IntoPyObject, IntoPyObjectRef)]
 pub enum Data {
     /// Points.

@@ -145,7 +145,7 @@ pub fn pool(n_jobs: usize) -> PyResult<Option<ThreadPool>> {
         .map_err(|error| PyRuntimeError::new_err(format!("cannot start {n_jobs} threads: {error}")))
 }
 
-/// Whether this process was forked from the one that used the pool of all first. A fork has none of its threads, and
+/// True if this process was forked from the one that used the pool of all first. A fork has none of its threads, and
 /// would wait for them forever.
 fn forked() -> bool {
     static FIRST: OnceLock<u32> = OnceLock::new();

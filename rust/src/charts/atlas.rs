@@ -239,7 +239,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         self.n_components
     }
 
-    /// Where coordinates come from.
+    /// Source of coordinates.
     pub fn source(&self) -> Source<'a, 'p> {
         self.source
     }
@@ -394,7 +394,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
     }
 
     /// Writes P_i'P_c of stored charts for every c of `others`, column after column, exactly: from the coordinates of
-    /// all their points along P_i. Charts from distances are compared as by [`Atlas::agreement`]. Does nothing for other
+    /// all their points along P_i. For charts from distances see [`Atlas::agreement`]. Does nothing for other
     /// forms. Cost: O(m q d) for m points in total.
     pub fn agreements_of_points(&self, i: usize, others: &[u32], gram: &mut Gram, out: &mut [f64]) {
         let Form::Charts { place, flat } = &*self.form else { return out.fill(0.0) };

@@ -33,7 +33,7 @@ pub struct Patches {
     graph: Neighborhoods<'static>,
     /// The distance of each neighbor in the lists of the graph.
     lengths: Vec<f64>,
-    /// Where the coordinates of each neighborhood begin and end.
+    /// Begin and end of the coordinates of each neighborhood.
     starts: Vec<usize>,
     /// The coordinates of each neighborhood as in [`Local`]: coordinate after coordinate, padded with zeros.
     flat: Vec<f64>,
@@ -158,7 +158,7 @@ impl Patches {
     }
 }
 
-/// Where the coordinates of neighborhoods come from.
+/// Source of the coordinates of neighborhoods.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a, 'p> {
     /// Points, which all neighborhoods share.

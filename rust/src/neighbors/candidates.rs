@@ -148,7 +148,7 @@ pub struct Within {
     /// The square of the radius, rounded up so far that no point within it is lost.
     bound: f64,
     found: Vec<(f64, u32)>,
-    /// Whether there was no memory for a point.
+    /// True if there was no memory for a point.
     lacking: bool,
 }
 

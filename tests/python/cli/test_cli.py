@@ -194,7 +194,7 @@ def test_nothing_left(run, folder):
     assert code == 0
     assert "left out    1,500 neighborhoods" in out
     assert "worst" not in out
-    assert "Nothing can be compared" in said(out)
+    assert "Nothing can be judged" in said(out)
     assert json.loads(run("measure", "spot.npy", "y.npy", "--json")[1])["worst"]["r_n"] is None
 
 
@@ -734,7 +734,7 @@ def test_a_disk_that_is_full_leaves_nothing(run, place, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "save", fail)
+    monkeypatch.setattr(np.lib.format, "write_array", fail)
     assert run("embed", "x.npy", "-o", place / "y.npy")[0] == 1
     assert os.listdir(place) == []
 

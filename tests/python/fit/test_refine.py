@@ -16,7 +16,7 @@ from unbend.fit.assembly import solve
 from unbend.fit.pins import HeldSystem, Pins
 from unbend.fit.problem import Problem
 from unbend.fit.refine import RefinementInterrupted, refine
-from unbend.fit.scaling.geodesics import GeodesicStress
+from unbend.fit.trust.weighted import GeodesicStress
 
 N, K = 1200, 10
 X, TRUTH = ub.datasets.swiss_roll(N, noise=0.05, random_state=0)
@@ -567,8 +567,8 @@ def test_steps_of_stress_are_those_of_the_textbook(whole, held, monkeypatch):
     nb = ub.neighborhoods(x, 8)
     assert nb.n_connected_components == 1
     if not whole:
-        monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", 10)
-        monkeypatch.setattr("unbend.fit.scaling.geodesics.LANDMARKS", 7)
+        monkeypatch.setattr("unbend.fit.trust.weighted.MAX_WHOLE_POINTS", 10)
+        monkeypatch.setattr("unbend.fit.trust.weighted.LANDMARKS", 7)
     problem = Problem(_core.Points(x), nb, 2)
     pins = Pins(np.array(held), y[held]) if held else None
     target = GeodesicStress(problem, pins)
@@ -615,14 +615,14 @@ def test_stress_straightens_what_isomap_bends():
 def test_stress_from_landmarks_is_nearly_that_of_all_points(monkeypatch):
     start = ub.Isomap(n_neighbors=K).fit_transform(X)
     whole = refine(X, start, neighborhoods=NB, objective="stress").embedding
-    monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", 100)
+    monkeypatch.setattr("unbend.fit.trust.weighted.MAX_WHOLE_POINTS", 100)
     fewer = refine(X, start, neighborhoods=NB, objective="stress").embedding
     assert procrustes(whole, fewer)[2] < 1e-4
 
 
 @pytest.mark.parametrize("most", [10, 5000])
 def test_components_and_copies_have_a_stress(most, monkeypatch):
-    monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", most)
+    monkeypatch.setattr("unbend.fit.trust.weighted.MAX_WHOLE_POINTS", most)
     x = np.concatenate([X[:300], X[:3], X[:200] + 500.0, [[1e4, 0.0, 0.0]]])
     nb = ub.neighborhoods(x[:-1], 8)
     nb = ub.Neighborhoods(nb.indices, indptr=np.append(nb.indptr, nb.indptr[-1]))
@@ -638,7 +638,7 @@ def test_components_and_copies_have_a_stress(most, monkeypatch):
 
 @pytest.mark.parametrize("most", [10, 5000])
 def test_fixed_points_stay_while_stress_falls(most, monkeypatch):
-    monkeypatch.setattr("unbend.fit.scaling.geodesics.MAX_WHOLE_POINTS", most)
+    monkeypatch.setattr("unbend.fit.trust.weighted.MAX_WHOLE_POINTS", most)
     rows = np.arange(0, N, 37)
     fixed = rows, TRUTH[rows]
     found = refine(X, SHAKEN, neighborhoods=NB, objective="stress", fixed=fixed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...core.kinds import (
     boolean,
     choice,
@@ -252,7 +254,7 @@ PARAMETERS = table(
         random_state
             Seed or generator for the landmarks; nothing else is random.
         """,
-        metric=choice("euclidean", "precomputed", *METRICS),
+        metric=replace(choice("euclidean", "precomputed", *METRICS), type="str"),
         random_state=seed,
     ),
     ModifiedLLE=entries(

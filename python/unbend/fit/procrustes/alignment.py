@@ -29,7 +29,7 @@ __all__ = ["AlignedEmbedding", "AlignmentSettings", "Method", "warn_if_not_flat"
 Found = TypeVar("Found", bound="AlignedEmbedding")
 Method = Literal["auto", "tree", "spectral", "projection", "anneal", "paper"]
 Frames = Method | Literal["guess"]
-"""How frames are found: by a method, or from coordinates that come with the problem."""
+"""Source of frames: a method, or coordinates that come with the problem."""
 
 MAX_SPECTRAL_POINTS = 20_000
 """Most points for which "auto" tries the connection matrix as well."""

@@ -182,7 +182,7 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness, pairs: Indices) 
 def _always_flat(problem: Problem) -> list[Reason]:
     """Return a reason if the points lie flat whatever the surface is: if all are equal, or so few."""
     n, d = len(problem), problem.n_components
-    if are_equal(problem.points):
+    if problem.has_points and are_equal(problem.points):
         return [Reason("points", 1, d + 2, f"all {n:,} points are equal, so that the embedding says nothing")]
     if n > d + 1:
         return []
