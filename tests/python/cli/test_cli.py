@@ -735,7 +735,9 @@ def test_a_disk_that_is_full_leaves_nothing(run, place, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np.lib.format, "write_array", fail)
-    assert run("embed", "x.npy", "-o", place / "y.npy")[0] == 1
+    code, _, err = run("embed", "x.npy", "-o", place / "y.npy")
+    assert code == 2
+    assert "y.npy: No space left on device" in err
     assert os.listdir(place) == []
 
 
