@@ -81,7 +81,7 @@ fn measures_are_those_of_the_points() {
     let x = roll();
     let graph = nearest(&x, 9);
     let found = patches(&x, &graph, 2);
-    let y = x.slice(ndarray::s![.., ..2]).to_owned();
+    let y = x.slice_axis(ndarray::Axis(1), ndarray::Slice::from(..2)).to_owned();
     let y = Points::new("Y", y.view(), &Unmonitored).unwrap();
     for include_self in [true, false] {
         let params = FaithfulnessParams { include_self, centers: None };
@@ -135,7 +135,7 @@ fn another_order_has_the_same_neighborhoods() {
 
 #[test]
 fn frames_agree_where_points_are_flat() {
-    let x = roll().slice(ndarray::s![.., ..2]).to_owned();
+    let x = roll().slice_axis(ndarray::Axis(1), ndarray::Slice::from(..2)).to_owned();
     let graph = nearest(&x, 9);
     let found = patches(&x, &graph, 2);
     let atlas = Atlas::new(&found, &graph, None, 2, &Unmonitored).unwrap();
