@@ -141,8 +141,15 @@ fn frames_agree_where_points_are_flat() {
     let atlas = Atlas::new(&found, &graph, None, 2, &Unmonitored).unwrap();
     let connection = Connection::new(&atlas, &Unmonitored).unwrap();
     let tree = unbend::embed::align::tree(&connection, &atlas, &Unmonitored).unwrap();
-    assert!(tree.aligned.f < 1e-8, "{}", tree.aligned.f);
-    assert_eq!(tree.aligned.aligned, 1.0);
+    assert!(tree.aligned.aligned == 1.0 && tree.aligned.open.is_empty());
+    let y = unbend::embed::place(&connection, &atlas, &tree.aligned.rotations, &Unmonitored).unwrap();
+    for i in 0..x.nrows() {
+        let far = (i * 7 + 1) % x.nrows();
+        let length = |a: f64, b: f64| a.hypot(b);
+        let shown = length(y[2 * i] - y[2 * far], y[2 * i + 1] - y[2 * far + 1]);
+        let known = length(x[[i, 0]] - x[[far, 0]], x[[i, 1]] - x[[far, 1]]);
+        assert!((shown - known).abs() < 1e-9 * (1.0 + known), "{i}, {far}: {shown}, {known}");
+    }
 }
 
 #[test]
