@@ -1,15 +1,21 @@
 """What a fit finds out about itself: evidence, other candidates, the verdict."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import unbend as ub
 from scipy.spatial import procrustes
 from threadpoolctl import threadpool_limits
+from unbend import _core
 from unbend.core.progress import Progress
-from unbend.fit.trust.evidence import GEODESIC
+from unbend.fit.problem import Problem
+from unbend.fit.procrustes.alignment import AlignmentSettings
+from unbend.fit.trust.candidates import Trial
+from unbend.fit.trust.evidence import GEODESIC, evidence
 from unbend.fit.trust.geodesics import majorized
+from unbend.fit.trust.verdict import verdict_of
 from unbend.graph.clean import pruned
 
 PSA = ub.ProcrustesAlignment
@@ -361,3 +367,21 @@ def test_majorization_lowers_the_stress():
     flat = points[:, :2]
     own = np.linalg.norm(flat[:, None] - flat[None], axis=2)
     assert stress(own, majorized(own, flat + 0.01 * rng.normal(size=flat.shape), Progress())) < 1e-2
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "score", "trusted"), [(0, 0.04, True), (12, 0.04, False), (12, 0.02, True)]
+)
+def test_smoothed_points_must_agree_better(smoothing, score, trusted):
+    """Two halves of a loop can lie on each other once they are smoothed, and nearly fit."""
+    x, _ = ub.datasets.swiss_roll(900, random_state=0)
+    model = ub.ProcrustesAlignment(refine=None).fit(x)
+    problem = Problem(_core.Points(x), ub.neighborhoods(x, 12), 2)
+    found = AlignmentSettings(refine=None).embed(problem, Progress(0, None))
+    seen = replace(
+        evidence(problem, found.embedding, Progress(0, None)), disagreement=score, overlap=0.0, torn=0.0
+    )
+    trial = Trial("a candidate", found, seen, graph=ub.clean(x, 2, smoothing=smoothing))
+    verdict = verdict_of(trial, problem, model.faithfulness_, np.zeros((0, 2), dtype=np.uint32))
+    assert verdict.trusted == trusted
+    assert [reason.limit for reason in verdict.reasons] == ([] if trusted else [0.03])

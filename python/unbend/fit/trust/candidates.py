@@ -28,7 +28,7 @@ from ...metrics.agreement import LEAST_COMPONENT, MAX_PRUNED_POINTS
 from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
 from ..run import flatten
-from .evidence import GEODESIC, TRUSTED_SCORE, Evidence, evidence
+from .evidence import GEODESIC, SMOOTHED_SCORE, TRUSTED_SCORE, Evidence, evidence
 from .geodesics import embed_geodesics
 
 __all__ = ["TriedEmbedding", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
@@ -110,6 +110,11 @@ class Trial:
         """The score with the penalty for a cut."""
         return self.evidence.score + CUT_PENALTY * bool(len(self.found.cut_pairs))
 
+    @property
+    def limit(self) -> float:
+        """The largest score to trust."""
+        return SMOOTHED_SCORE if self.graph is not None and self.graph.smoothing else TRUSTED_SCORE
+
     def summary(self, chosen: bool) -> TriedEmbedding:
         """Return its summary for `candidates_`."""
         e = self.evidence
@@ -186,7 +191,7 @@ def _tried(
     if n < LEAST_POINTS_PER_NEIGHBOR * (k + 1):
         return
     attempt = _Attempt(replace(settings, cut=False), problem, given.found, progress, cleaned)
-    least = given.evidence.score
+    trusted = given.evidence.score <= given.limit
     makers: list[tuple[str, Callable[[], Trial | None]]] = [("without short circuits", attempt.pruned)]
     makers += [(f"smoothed by {t * k} neighbors", partial(attempt.smoothed, t * k)) for t in SMOOTHINGS]
     for name, make in makers:
@@ -194,9 +199,9 @@ def _tried(
             warnings.simplefilter("ignore")  # They are about embeddings that may not be kept.
             trial = make()
         if trial is not None:
-            least = min(least, trial.evidence.score)
+            trusted |= trial.evidence.score <= trial.limit
             yield replace(trial, name=name)
-    if least > TRUSTED_SCORE:
+    if not trusted:
         trial = attempt.geodesic()
         if trial is not None:
             yield trial

@@ -12,13 +12,17 @@ from ...metrics.agreement import BALLS, Agreement, worst_mean
 from ...metrics.overlap import OVERLAP_STEPS
 from ..problem import Array, Indices, Problem
 
-__all__ = ["GEODESIC", "TRUSTED_SCORE", "Evidence", "evidence"]
+__all__ = ["GEODESIC", "SMOOTHED_SCORE", "TRUSTED_SCORE", "Evidence", "evidence"]
 
 GEODESIC = "geodesic distances"
 """Name of the candidate that keeps the large distances only."""
 
 TRUSTED_SCORE = 0.05
 """An embedding with a larger score is not trusted, and geodesic distances are tried if none has less."""
+
+SMOOTHED_SCORE = 0.03
+"""The same for smoothed points. Smoothing removes noise, so right embeddings have less; it can also remove a loop
+of the surface, and the rest then nearly fits."""
 
 TORN_WEIGHT = 0.1
 """Weight of the share of torn balls among the worst in the score."""

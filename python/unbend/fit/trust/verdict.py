@@ -18,7 +18,7 @@ from ...metrics.overlap import OVERLAPPING
 from ..cut import TORN_WHEN_LAID
 from ..problem import Array, Indices, Problem
 from .candidates import LEAST_POINTS_PER_NEIGHBOR, Trial
-from .evidence import GEODESIC, TRUSTED_SCORE
+from .evidence import GEODESIC
 
 __all__ = ["FitVerdict", "Reason", "UntrustedWarning", "left_out", "verdict_of"]
 
@@ -149,19 +149,19 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness, pairs: Indices) 
     seen, reasons = trial.evidence, _always_flat(problem)
     if trial.name == GEODESIC and trial.graph is not None:
         reasons.append(_no_tangents(trial.graph.angle, problem.n_components))
-    if seen.disagreement > TRUSTED_SCORE:
+    if seen.disagreement > trial.limit:
         share = math.sqrt(seen.disagreement)
         text = f"distances within a hundred points differ from shortest paths by {share:.0%}"
-        reasons.append(Reason("distances", seen.disagreement, TRUSTED_SCORE, text))
+        reasons.append(Reason("distances", seen.disagreement, trial.limit, text))
     if seen.overlap > OVERLAPPING:
         text = f"{seen.overlap:.1%} of the nearest points in the embedding are far apart in the data"
         reasons.append(Reason("overlap", seen.overlap, OVERLAPPING, text))
-    if seen.score > TRUSTED_SCORE and not reasons:
+    if seen.score > trial.limit and not reasons:
         text = (
             f"its errors add up to {seen.score:.3f}: {seen.disagreement:.3f} in distances within a hundred "
             f"points, {seen.overlap:.1%} overlap, and {seen.torn:.0%} of the worst places are torn"
         )
-        reasons.append(Reason("score", seen.score, TRUSTED_SCORE, text))
+        reasons.append(Reason("score", seen.score, trial.limit, text))
     if len(problem) <= FEW_POINTS and trial.graph is not None and not reasons:
         text = (
             f"{len(problem)} points are too few to judge an embedding of a graph with short circuits or noise"
