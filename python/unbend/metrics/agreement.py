@@ -89,6 +89,7 @@ def measured_agreement(
     return Agreement(*_core.agreement(points, y, graph.core, *BALLS, 0, thread_count(n_jobs), progress))
 
 
+@np.errstate(over="ignore")  # Errors of an embedding in a unit far off may sum up to infinity.
 def worst_mean(values: Array, own: Indices, labels: Indices) -> float:
     """Return the largest mean over components that matter; `own` is the component of each value.
 

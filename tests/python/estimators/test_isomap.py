@@ -175,7 +175,7 @@ def test_the_order_of_points_does_not_matter(x, full):
     assert disparity(fit(x[order]).embedding_, full.embedding_[order]) < 1e-10
 
 
-@pytest.mark.parametrize("options", [{}, {"n_landmarks": 60}, {"conformal": True}])
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 60}, {"conformal": True}, {"metric": "cosine"}])
 def test_the_same_bits_on_any_number_of_threads(x, options):
     one, two = (fit(x, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
@@ -211,7 +211,7 @@ def test_fitted_points_stay_where_they_are(x, options):
     np.testing.assert_array_equal(isomap.inverse_transform(isomap.embedding_), x)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_landmarks": 60}, {"conformal": True}])
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 60}, {"conformal": True}, {"metric": "cosine"}])
 def test_models_come_back(x, options, tmp_path):
     isomap, new = fit(x, **options), x[::9] + 0.2
     again = ub.load(isomap.save(tmp_path / "model"))

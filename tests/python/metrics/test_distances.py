@@ -6,6 +6,7 @@ import scipy.sparse.csgraph
 import scipy.spatial.distance
 import scipy.stats
 import unbend as ub
+from unbend.metrics.agreement import worst_mean
 
 metrics = ub.metrics
 
@@ -156,3 +157,10 @@ def test_intervals_hold_the_whole_as_often_as_they_say():
     # 95 % asked for; 200 rounds have a standard error of 1.5 %
     assert all(0.90 <= share <= 0.995 for share in found.values()), found
     assert all(0.90 <= share <= 0.995 for share in also.values()), also
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_errors_may_sum_up_to_infinity():
+    """An embedding in a unit far off has errors near the largest number."""
+    labels = np.zeros(3, dtype=np.uint32)
+    assert worst_mean(np.full(3, 1e308), labels, labels) == np.inf

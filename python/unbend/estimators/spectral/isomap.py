@@ -166,9 +166,9 @@ class Isomap(GraphEstimator):
         from sklearn.neighbors import NearestNeighbors
 
         radius = 1.0 if self.radius is None else self.radius
-        return NearestNeighbors(
-            n_neighbors=k or 1, radius=radius, metric=self.metric, n_jobs=self.n_jobs
-        ).fit(x)
+        # Cosines are products of BLAS, whose last bits depend on how threads divide the points.
+        threads = 1 if self.metric == "cosine" else self.n_jobs
+        return NearestNeighbors(n_neighbors=k or 1, radius=radius, metric=self.metric, n_jobs=threads).fit(x)
 
     def _validated(self, X: Any, reset: bool, finite: bool = False) -> Any:
         if self.metric != "precomputed":
