@@ -125,7 +125,7 @@ def stages(sizes, costs):
 
 
 def simulate(sizes, cluster, costs=None, seed=0):
-    """Run all stages; return what there is to say."""
+    """Run all stages, and return the lines of the report."""
     costs, rng = costs or Costs(), np.random.default_rng(seed)
     clock = busy = driver = moved = 0.0
     ended = {}

@@ -138,7 +138,7 @@ EXPECTED = {
     "klein": (surfaces.klein_bottle, "a Klein bottle", 1.0, (2, 1)),
     "sphere": (surfaces.sphere, "a sphere", 1.0, (0, 1)),
 }
-"""How each is made, what it shall be called, its smallest radius, its loops and voids."""
+"""For each surface its maker, its name, its smallest radius, its loops and voids."""
 
 
 def samples(count, seed):

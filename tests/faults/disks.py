@@ -1,7 +1,7 @@
 """Full disks at random moments: a clear error, the old result intact, nothing partial, and the same bits after.
 
-In half of the cases the folder is on a file system with so many bytes left, if one can be mounted. In the others
-no file may become larger than so many bytes.
+In half of the cases the folder is on a file system with a random number of bytes left, if one can be mounted. In
+the others no file may become larger than that.
 """
 
 from __future__ import annotations

@@ -402,7 +402,7 @@ def test_not_overwritten_unless_forced(tmp_path):
     assert path.read_text() == "new"
 
 
-# Writes a table with room for so many bytes of a file. No process but this one must be limited.
+# Writes a table with room for a given number of bytes of a file. No process but this one must be limited.
 FULL = """
 import resource, sys
 import numpy as np
