@@ -3,6 +3,7 @@
 python benches/python/bench_partition.py                      # 1,000,000 points, on two Dask workers
 python benches/python/bench_partition.py --noise 0.3
 python benches/python/bench_partition.py --large 20_000_000   # a file, by the command, with --max-memory 3G
+python benches/python/bench_partition.py --large 100_000_000 --max-memory 4G --kill-after 600   # and run again
 python benches/python/bench_partition.py --real FILE.npz --points-per-cell 60000
 """
 
@@ -22,6 +23,7 @@ from timing import machine, peak_memory, row
 
 MEGABYTE = 1e6
 QUANTILES = (0.5, 0.9, 0.99)
+ROWS = 1_000_000  # of a file that are made or compared at a time
 
 
 def main():
@@ -34,6 +36,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--large", type=int, help="number of points to embed by the command")
     parser.add_argument("--max-memory", default="3G")
+    parser.add_argument("--kill-after", type=float, help="seconds after which a first run is killed")
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--method", default="psa")
     parser.add_argument("--real", help="an .npz with an array X")
@@ -94,10 +97,17 @@ def side_by_side(options, folder):
 def make(options, folder, n, noise):
     import unbend as ub
 
-    x, truth = ub.datasets.swiss_roll(int(n), noise=float(noise), random_state=0)
-    np.save(Path(folder, "x.npy"), x)
-    np.save(Path(folder, "truth.npy"), truth)
+    n = int(n)
+    x = np.lib.format.open_memmap(Path(folder, "x.npy"), "w+", np.float64, (n, 3))
+    truth = np.lib.format.open_memmap(Path(folder, "truth.npy"), "w+", np.float64, (n, 2))
+    for block, part in enumerate(blocks(n)):
+        rows = part.stop - part.start
+        x[part], truth[part] = ub.datasets.swiss_roll(rows, noise=float(noise), random_state=block)
     print("{}")
+
+
+def blocks(n):
+    return [slice(i, min(i + ROWS, n)) for i in range(0, n, ROWS)]
 
 
 def whole(options, folder):
@@ -185,9 +195,19 @@ SETTINGS = {
 
 
 def disparity(folder, y):
-    from scipy.spatial import procrustes
-
-    return float(procrustes(np.load(Path(folder, "truth.npy")), y)[2])
+    """Return what `scipy.spatial.procrustes` calls so, block by block: of files larger than memory too."""
+    truth, parts = np.load(Path(folder, "truth.npy"), mmap_mode="r"), blocks(len(y))
+    means = [sum(a[part].sum(axis=0) for part in parts) / len(y) for a in (truth, y)]
+    squares, product = [0.0, 0.0], np.zeros((y.shape[1], y.shape[1]))
+    for part in parts:
+        a, b = truth[part] - means[0], y[part] - means[1]
+        squares[0] += float((a * a).sum())
+        squares[1] += float((b * b).sum())
+        product += b.T @ a
+    u, stretch, v = np.linalg.svd(product)
+    turn = u @ v * (stretch.sum() / squares[1])
+    left = sum(float((((truth[p] - means[0]) - (y[p] - means[1]) @ turn) ** 2).sum()) for p in parts)
+    return left / squares[0]
 
 
 # By the command ---------------------------------------------------------------------------------------------
@@ -213,7 +233,7 @@ def large(options, folder):
     row(*["--:"] * 7)
     row(
         found["n_cells"],
-        f"{sum(found['seconds'].values()):.0f}",
+        f"{found['wall']:.0f}",
         f"{found['memory'] / MEGABYTE:.0f}",
         f"{found['peak'] / MEGABYTE:.0f}",
         f"{found['r_n'] / found['lower_bound']:.5f}",
@@ -228,13 +248,27 @@ def command(options, folder):
     data, out = Path(folder, "x.npy"), Path(folder, "y.npy")
     arguments = ["embed", data, "-o", out, "--method", options.method, "--max-memory", options.max_memory]
     run = [Path(sys.executable).with_name("unbend"), *arguments, "--jobs", options.jobs, "--json", "--force"]
-    done = subprocess.run([str(part) for part in run], check=True, stdout=subprocess.PIPE, text=True)
+    run, start = [str(part) for part in run], time.perf_counter()
+    if options.kill_after:
+        killed(run, options.kill_after)
+    done = subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True)
+    told = {"wall": time.perf_counter() - start}
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    print(json.dumps(json.loads(done.stdout) | {"peak": peak}))
+    print(json.dumps(json.loads(done.stdout) | told | {"peak": peak}))
+
+
+def killed(run, seconds):
+    """Begin a run, and end it at once (kill -9) after some seconds."""
+    try:
+        subprocess.run(run, timeout=seconds, stdout=subprocess.PIPE, check=True)
+    except subprocess.TimeoutExpired:
+        print(f"killed after {seconds:.0f} seconds, run again", file=sys.stderr)
+    else:
+        raise SystemExit(f"the run ended before {seconds:.0f} seconds: nothing was killed")
 
 
 def distance(options, folder):
-    print(json.dumps({"disparity": disparity(folder, np.load(Path(folder, "y.npy")))}))
+    print(json.dumps({"disparity": disparity(folder, np.load(Path(folder, "y.npy"), mmap_mode="r"))}))
 
 
 # Real data -------------------------------------------------------------------------------------------------
