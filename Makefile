@@ -13,7 +13,7 @@ RUST_NEEDED := 1.89
 PYTHON_NEEDED := 3.10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo release test test-slow test-rust test-python test-shuffled lint format fuzz faults soak audit bench docs conformance clean tools
+.PHONY: help demo release test test-slow test-rust test-python test-shuffled lint format fuzz faults soak audit bench bench-peers docs conformance clean tools
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -67,7 +67,10 @@ audit: $(VENV)/ready ## known holes and licenses of all dependencies
 	$(BIN)/pip freeze --exclude-editable > target/installed.txt
 	$(BIN)/pip-audit --strict --disable-pip --no-deps -r target/installed.txt
 
-bench: $(VENV)/built ## the core alone, then against peers (they are installed first)
+bench: $(VENV)/built ## costs as ratios, kept in benches/records and drawn in docs/records.md
+	$(BIN)/python benches/python/record.py --growth
+
+bench-peers: $(VENV)/built ## the core alone, then against peers (they are installed first)
 	cargo bench
 	$(BIN)/pip install --quiet -r benches/python/requirements.txt
 	$(BIN)/python benches/python/bench_neighbors.py
