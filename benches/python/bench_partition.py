@@ -3,7 +3,7 @@
 python benches/python/bench_partition.py                      # 1,000,000 points, on two Dask workers
 python benches/python/bench_partition.py --noise 0.3
 python benches/python/bench_partition.py --large 20_000_000   # a file, by the command, with --max-memory 3G
-python benches/python/bench_partition.py --large 100_000_000 --max-memory 4G --kill-after 600   # and run again
+python benches/python/bench_partition.py --large 100_000_000 --max-memory 4G --kill-after 500   # and run again
 python benches/python/bench_partition.py --real FILE.npz --points-per-cell 60000
 """
 
