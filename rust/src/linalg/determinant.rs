@@ -1,22 +1,9 @@
-//! Determinants; their sign is negative if a matrix reflects.
+//! The sign of a determinant, which is negative if a matrix reflects.
 
 /// The sign of the determinant of a d x d matrix, which is destroyed; 0 if the matrix is singular.
 ///
 /// Gaussian elimination with pivots. Cost: O(d^3).
 pub fn determinant_sign(matrix: &mut [f64], d: usize) -> f64 {
-    let sign = eliminate(matrix, d);
-    (0..d).fold(sign, |sign, j| sign * matrix[j * d + j].signum())
-}
-
-/// The determinant of a d x d matrix, which is destroyed. Cost: O(d^3).
-pub fn determinant(matrix: &mut [f64], d: usize) -> f64 {
-    let sign = eliminate(matrix, d);
-    (0..d).fold(sign, |product, j| product * matrix[j * d + j])
-}
-
-/// Leaves the pivots of an elimination on the diagonal, and returns the sign of the exchanges of rows; 0 if the matrix
-/// is singular.
-fn eliminate(matrix: &mut [f64], d: usize) -> f64 {
     let mut sign = 1.0;
     for j in 0..d {
         let size = |row: usize| matrix[j * d + row].abs();
@@ -29,6 +16,7 @@ fn eliminate(matrix: &mut [f64], d: usize) -> f64 {
         if head == 0.0 {
             return 0.0;
         }
+        sign *= head.signum();
         for c in j + 1..d {
             let factor = matrix[c * d + j] / head;
             (j + 1..d).for_each(|r| matrix[c * d + r] -= factor * matrix[j * d + r]);

@@ -28,7 +28,7 @@ mod singular;
 
 pub use cholesky::solve_positive;
 pub use columns::{column, combine, distance2_to_combination, dot, long_dot};
-pub use determinant::{determinant, determinant_sign};
+pub use determinant::determinant_sign;
 pub use eigen::symmetric_eigen;
 pub use orthogonal::{Singular, orthogonal_factor};
 pub(crate) use orthogonal::{complete, remove};

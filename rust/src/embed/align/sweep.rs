@@ -11,13 +11,9 @@ use crate::linalg::lanes::fill;
 use crate::linalg::{dot, first, polars};
 use crate::monitor::Monitor;
 
-/// Sweeps end when one lowers f by less than this share of it, or after `SWEEPS` sweeps.
+/// Sweeps end when one lowers f by less than the share `SETTLED` of it, or after `SWEEPS` sweeps.
 const SETTLED: f64 = 1e-4;
-
-/// In more than three dimensions sweeps end at this share: refinement gains what the others would, in less time.
-const SETTLED_IN_MANY: f64 = 3e-4;
-
-const SWEEPS: usize = 200; // Maximum number of sweeps.
+const SWEEPS: usize = 200;
 
 /// Sweeps also end when one lowers f by less than this share of its maximum, which is rounding on flat data.
 const ROUNDING: f64 = 1e-14;
@@ -80,7 +76,6 @@ impl Connection {
         let (mut trace, rounding) = (vec![f], ROUNDING * self.most);
         let (strangers, mut turned) = (self.strangers(monitor)?, Vec::new());
         let mut frames = self.frames(rotations, monitor)?;
-        let share = if self.n_components > 3 { SETTLED_IN_MANY } else { SETTLED };
         let mut settled = false;
         for done in 0..SWEEPS {
             monitor.progress(STAGE, done, SWEEPS);
@@ -90,7 +85,7 @@ impl Connection {
             }
             f = (f - gain).max(0.0);
             trace.push(f);
-            settled = gain <= rounding.max(share * f);
+            settled = gain <= rounding.max(SETTLED * f);
             if settled && !further {
                 break; // the last sweep ends without over-relaxation
             }

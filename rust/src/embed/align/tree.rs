@@ -13,10 +13,10 @@ use crate::charts::{Atlas, Coordinates, Local};
 use crate::csr::Csr;
 use crate::embed::check_len;
 use crate::error::Result;
-use crate::linalg::{determinant, determinant_sign, first, norm, singular_values};
+use crate::linalg::{determinant_sign, first, norm, singular_values};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
-use crate::parallel::{map_blocks, map_points};
+use crate::parallel::{map_blocks, map_points, vectorized};
 use crate::union_find::{Joined, UnionFind};
 
 const BLOCK: usize = 4096; // Edges between two checks of the monitor.
@@ -26,9 +26,6 @@ const RESIDUAL_SHARE: f64 = 1e-3;
 
 /// Between tangents whose largest angle has at least this cosine, a reflection is certain.
 const SURE: f64 = 0.7;
-
-/// Tangents of up to this many dimensions are as close as the cosine of their largest angle.
-const MOST_COSINES: usize = 3;
 
 /// A surface can be judged one-sided only if at least this share of its edges are `SURE`: noise and clouds stay below.
 const KNOWN: f64 = 0.95;
@@ -85,8 +82,9 @@ impl Edges {
         let outside = outside(atlas, monitor)?;
         Edges::once(connection, monitor, |scratch, i, edge| {
             let j = connection.end(edge);
-            let (closeness, agreement) = compare(connection, (i, j), d, scratch);
-            (1.0 - closeness + RESIDUAL_SHARE * (outside[i] + outside[j]), agreement)
+            let (cosine, determinant) = compare(connection, (i, j), d, scratch);
+            let weight = 1.0 - cosine + RESIDUAL_SHARE * (outside[i] + outside[j]);
+            (weight, cosine.copysign(determinant))
         })
     }
 
@@ -215,11 +213,7 @@ fn outside(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     })
 }
 
-/// How close the tangents of two neighbors are, and their agreement: the least singular value of P_i'P_j, the cosine of
-/// their largest angle, with the sign of the determinant.
-///
-/// The closeness is that cosine. In more than `MOST_COSINES` dimensions it is the geometric mean of all cosines: noise
-/// makes the least of many vanish, and tells nothing. The agreement is then some number on the same side of `SURE`.
+/// The least singular value of P_i'P_j, and the sign of its determinant.
 #[inline(always)]
 fn compare(connection: &Connection, (i, j): (usize, usize), d: usize, scratch: &mut Scratch) -> (f64, f64) {
     let product = first(&mut scratch.product, d * d);
@@ -227,31 +221,16 @@ fn compare(connection: &Connection, (i, j): (usize, usize), d: usize, scratch: &
     if let [a, c, b, e] = *product {
         let determinant = a * e - b * c;
         let (plus, minus) = (norm(a + e, c - b), norm(a - e, b + c)); // sum and difference of the singular values
-        let least = (plus - minus).abs() / 2.0;
-        return (least, least.copysign(determinant));
+        return ((plus - minus).abs() / 2.0, determinant);
     }
     let (copy, values) = (first(&mut scratch.carried, d * d), first(&mut scratch.spare, d));
     copy.copy_from_slice(product);
-    if d > MOST_COSINES {
-        let volume = determinant(copy, d); // the product of all cosines, none of which is above 1
-        let mean = volume.abs().powf(1.0 / d as f64);
-        if volume.abs() >= SURE {
-            return (mean, volume); // the least cosine is above it
-        }
-        if mean < SURE {
-            return (mean, mean.copysign(volume)); // the least cosine is below it
-        }
-        copy.copy_from_slice(product);
-        singular_values(copy, d, d, values);
-        return (mean, least(values).copysign(volume));
-    }
-    singular_values(copy, d, d, values);
-    let cosine = least(values);
-    (cosine, cosine.copysign(determinant_sign(product, d)))
-}
-
-fn least(values: &[f64]) -> f64 {
-    values.iter().fold(f64::INFINITY, |least, &value| least.min(value))
+    vectorized(
+        #[inline(always)]
+        || singular_values(copy, d, d, values),
+    );
+    let least = values.iter().fold(f64::INFINITY, |least, &value| least.min(value));
+    (least, determinant_sign(product, d))
 }
 
 fn undirected(n: usize, edges: &[(u32, u32)]) -> Neighborhoods<'static> {
