@@ -72,6 +72,12 @@ impl<'t, 'p> Task<'t, 'p> {
         made(&problem.cells.refiner, || Refiner::new(x, graph, d, problem.objective, monitor))
     }
 
+    /// The neighborhoods as refinement keeps them, if it has made them; else the data.
+    fn neighborhoods(&self) -> Source<'t, 'p> {
+        let shapes = self.problem.cells.refiner.get().and_then(Refiner::shapes);
+        shapes.map_or(self.x, Source::from)
+    }
+
     fn multigrid(&self) -> Result<&'t Multigrid> {
         made(&self.problem.cells.multigrid, || self.refiner()?.multigrid(self.graph, self.monitor))
     }
@@ -186,7 +192,8 @@ methods! {
     /// The means of an embedding. The numbers of each neighborhood go to `per_point`, a row for each field.
     faithfulness(y: Matrix, per_point: Output) -> Means = |task| {
         let (y, params) = (points("Y", y, task.monitor)?, FaithfulnessParams::default());
-        Ok(measure::faithfulness_into(task.x, &y, task.graph, params, per_point, task.monitor)?.into())
+        let x = task.neighborhoods();
+        Ok(measure::faithfulness_into(x, &y, task.graph, params, per_point, task.monitor)?.into())
     };
 
     /// The mean of the lower bounds of all neighborhoods whose points do not coincide.

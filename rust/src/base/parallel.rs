@@ -102,14 +102,14 @@ pub fn fill_rows<S, T: Send>(
 }
 
 /// [`fill_rows`] of two arrays at once, of which the second has one value for each row of the first.
-pub(crate) fn fill_rows_and<S, T: Send>(
+pub(crate) fn fill_rows_and<S, T: Send, U: Send>(
     values: &mut [T],
     width: usize,
-    others: &mut [T],
+    others: &mut [U],
     stage: &'static str,
     monitor: &dyn Monitor,
     state: impl Fn() -> S + Sync,
-    f: impl Fn(&mut S, usize, &mut [T], &mut T) + Sync,
+    f: impl Fn(&mut S, usize, &mut [T], &mut U) + Sync,
 ) -> Result<()> {
     let progress = Progress::new(stage, others.len(), monitor);
     let chunks = values.par_chunks_mut(CHUNK * width).zip(others.par_chunks_mut(CHUNK));

@@ -12,7 +12,7 @@ use crate::error::{Result, check_rows};
 use crate::linalg::{column, first, long_dot, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
-use crate::parallel::{fill_rows, fill_rows_and};
+use crate::parallel::{fill_rows, fill_rows_and, vectorized};
 use crate::points::Points;
 
 const STAGE: &str = "charts";
@@ -53,7 +53,8 @@ enum Form {
     /// of the variance of each neighborhood outside its tangent; empty if the tangents are from other points.
     Bases { flat: Arc<Vec<f64>>, outside: Vec<f64> },
     /// Theta_i for each i, point after point, in places of one size: less memory than bases for very wide data.
-    Charts { place: usize, flat: Vec<f64> },
+    /// `outside` as above; empty if the charts are not those of the points of the graph.
+    Charts { place: usize, flat: Vec<f64>, outside: Vec<f64> },
     /// No tangent: the neighborhoods themselves, in as few coordinates as hold them.
     Whole,
 }
@@ -198,7 +199,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
     fn fit_charts(&self, points: &Points, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
         let (q, d) = (points.dim(), self.n_components);
         let place = (self.neighborhoods.largest() + 1) * d;
-        let mut flat = vec![0.0; points.len() * place];
+        let (mut flat, mut outside) = (vec![0.0; points.len() * place], vec![]);
         if let Some(net) = net {
             let state = || (Mean::default(), vec![0.0; q * d], Coordinates::default());
             fill_rows(&mut flat, place, STAGE, monitor, state, |(mean, basis, out), i, chart| {
@@ -208,13 +209,15 @@ impl<'a, 'p> Atlas<'a, 'p> {
             })?;
         } else {
             let graph = self.neighborhoods;
-            fill_rows(&mut flat, place, STAGE, monitor, Gram::default, |gram, i, chart| {
+            let fit = |gram: &mut Gram, i: usize, chart: &mut [f64], outside: &mut f64| {
                 let next = (i + 1).min(graph.len() - 1);
                 members(graph, next, true).for_each(|p| points.soon(p));
-                gram.chart(points, i, members(graph, i, true), d, chart);
-            })?;
+                *outside = gram.chart(points, i, members(graph, i, true), d, chart);
+            };
+            outside = vec![0.0; points.len()];
+            fill_rows_and(&mut flat, place, &mut outside, STAGE, monitor, Gram::default, fit)?;
         }
-        Ok(Form::Charts { place, flat })
+        Ok(Form::Charts { place, flat, outside })
     }
 
     /// The charts of neighborhoods in coordinates of their own: along their principal directions.
@@ -231,7 +234,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
                 (0..d).for_each(|a| chart[p * d + a] = tangent.chart[a * local.padded + p]);
             }
         })?;
-        Ok(Form::Charts { place, flat })
+        Ok(Form::Charts { place, flat, outside: vec![] })
     }
 
     /// Dimension of the tangents and of the embedding.
@@ -254,7 +257,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let (q, d) = (self.source.dim(), self.n_components);
         match &*self.form {
             Form::Bases { flat, .. } => self.read_along(i, &flat[i * q * d..(i + 1) * q * d], out),
-            Form::Charts { place, flat } => {
+            Form::Charts { place, flat, .. } => {
                 let size = self.neighborhoods.of(i).len() + 1;
                 out.dim = d;
                 out.flat.clear();
@@ -294,7 +297,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
 
     /// Share of the variance of neighborhood `i` outside its chart; 0 if all its points coincide.
     pub fn outside(&self, i: usize, chart: &mut Coordinates, local: &mut Local) -> f64 {
-        if let Form::Bases { outside, .. } = &*self.form
+        if let Form::Bases { outside, .. } | Form::Charts { outside, .. } = &*self.form
             && let Some(&share) = outside.get(i)
         {
             return share;
@@ -335,7 +338,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
                 let basis = |i: usize| &flat[i * q * d..][..q * d];
                 self.compare_tangents(basis(i), basis(c), out);
             }
-            Form::Charts { place, flat } => {
+            Form::Charts { place, flat, .. } => {
                 let chart = |i: usize| flat[i * place..][..*place].chunks_exact(d);
                 let sizes = self.compare(i, c, chart(i), chart(c), out);
                 if matches!(self.source, Source::Patches(_)) {
@@ -397,7 +400,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
     /// all their points along P_i. For charts from distances see [`Atlas::agreement`]. Does nothing for other
     /// forms. Cost: O(m q d) for m points in total.
     pub fn agreements_of_points(&self, i: usize, others: &[u32], gram: &mut Gram, out: &mut [f64]) {
-        let Form::Charts { place, flat } = &*self.form else { return out.fill(0.0) };
+        let Form::Charts { place, flat, .. } = &*self.form else { return out.fill(0.0) };
         let d = self.n_components;
         let Source::Points(points) = self.source else {
             let each = others.iter().zip(out.chunks_exact_mut(d * d));
@@ -414,13 +417,19 @@ impl<'a, 'p> Atlas<'a, 'p> {
             shared.dedup();
             let along = gram.along(points, i, shared.iter().map(|&p| p as usize));
             for (&c, out) in others.iter().zip(out.chunks_exact_mut(d * d)) {
-                for (p, weights) in of(c as usize).zip(weights(c as usize).chunks_exact(d)) {
-                    let Ok(at) = shared.binary_search(&(p as u32)) else { continue };
-                    let along = &along[at * d..][..d];
-                    for (column, weight) in out.chunks_exact_mut(d).zip(weights) {
-                        column.iter_mut().zip(along).for_each(|(o, along)| *o += along * weight);
-                    }
-                }
+                let weights = weights(c as usize);
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        for (p, weights) in of(c as usize).zip(weights.chunks_exact(d)) {
+                            let Ok(at) = shared.binary_search(&(p as u32)) else { continue };
+                            let along = &along[at * d..][..d];
+                            for (column, weight) in out.chunks_exact_mut(d).zip(weights) {
+                                column.iter_mut().zip(along).for_each(|(o, along)| *o += along * weight);
+                            }
+                        }
+                    },
+                );
             }
         }
     }
@@ -449,7 +458,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
                 out.iter_mut().zip(basis).for_each(|(out, axis)| *out = row_dot(axis, row));
                 true
             }
-            Form::Charts { place, flat } => {
+            Form::Charts { place, flat, .. } => {
                 let position = self.neighborhoods.of(i).iter().position(|&p| p as usize == j);
                 let Some(at) = position else { return false };
                 let chart = &flat[i * place..][..*place];

@@ -26,14 +26,16 @@ pub struct Gram {
     single: Rows<f32>,
     double: Rows<f64>,
     directions: Rows<f64>,
+    /// The same for points in single precision.
+    narrow: Rows<f32>,
     products: Vec<f64>,
     values: Vec<f64>,
     scratch: Vec<f64>,
 }
 
 impl Gram {
-    /// Writes the chart of the points `members`, relative to one of them, point after point. Cost: O(m^2 q + m^3) for m
-    /// points.
+    /// Writes the chart of the points `members`, relative to one of them, point after point, and returns the share of
+    /// their variance outside it. Cost: O(m^2 q + m^3) for m points.
     pub fn chart(
         &mut self,
         points: &Points,
@@ -41,7 +43,7 @@ impl Gram {
         members: impl ExactSizeIterator<Item = usize>,
         d: usize,
         chart: &mut [f64],
-    ) {
+    ) -> f64 {
         let m = members.len();
         let products = first(&mut self.products, m * m);
         match points.values() {
@@ -49,6 +51,7 @@ impl Gram {
             Values::F64(view) => self.double.load(view, origin, members).square(products),
         }
         center(products, m);
+        let norm2: f64 = products.iter().step_by(m + 1).sum();
         let values = first(&mut self.values, m);
         symmetric_eigen(products, m, values, &mut self.scratch);
         chart.fill(0.0);
@@ -56,6 +59,8 @@ impl Gram {
             let length = values[j].max(0.0).sqrt();
             (0..m).for_each(|p| chart[p * d + j] = length * products[j * m + p]);
         }
+        let inside: f64 = values.iter().take(d).map(|value| value.max(0.0)).sum();
+        if norm2 > 0.0 { (1.0 - inside / norm2).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// Stores the directions that are combinations of the points `own` with `weights`. Cost: O(m q d) for m points.
@@ -69,10 +74,13 @@ impl Gram {
         let d = weights.len() / own.len();
         with_view!(points.values(), view => self.double.load(view, origin, own));
         self.directions.combine(&self.double, weights, d);
+        if let Values::F32(_) = points.values() {
+            self.narrow.round(&self.directions);
+        }
     }
 
-    /// Writes the points `others` relative to `origin` along the stored directions, row after row, in double precision.
-    /// Cost: O(m q d) for m points.
+    /// Writes the points `others` relative to `origin` along the stored directions, row after row, in the precision of
+    /// the points. Cost: O(m q d) for m points.
     pub fn along(
         &mut self,
         points: &Points,
@@ -80,8 +88,10 @@ impl Gram {
         others: impl ExactSizeIterator<Item = usize>,
     ) -> &[f64] {
         let products = first(&mut self.products, others.len() * self.directions.count);
-        with_view!(points.values(), view => self.double.load(view, origin, others));
-        self.double.times(&self.directions, products);
+        match points.values() {
+            Values::F32(view) => self.single.load(view, origin, others).times(&self.narrow, products),
+            Values::F64(view) => self.double.load(view, origin, others).times(&self.directions, products),
+        }
         products
     }
 }
@@ -163,6 +173,14 @@ impl<T: Factor> Rows<T> {
                 (0..a).for_each(|c| products[c * columns + a] = products[a * columns + c]);
             }
         }
+    }
+}
+
+impl Rows<f32> {
+    /// Takes over `rows`, rounded.
+    fn round(&mut self, rows: &Rows<f64>) {
+        self.shape(rows.count, rows.width);
+        self.flat.iter_mut().zip(&rows.flat).for_each(|(single, &double)| *single = double as f32);
     }
 }
 

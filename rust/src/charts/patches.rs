@@ -15,7 +15,7 @@ use crate::error::{Error, Result, check_rows};
 use crate::linalg::{column, first, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
-use crate::parallel::map_blocks;
+use crate::parallel::{fill_rows_and, map_blocks};
 use crate::points::Points;
 
 const STAGE: &str = "charts";
@@ -94,6 +94,42 @@ impl Patches {
         }
         let graph = owned(graph);
         Ok(Patches { n_components, graph, lengths, starts, flat, dim, n_incomplete })
+    }
+
+    /// The neighborhoods of points, each in as few coordinates as hold it, but at least `n_components`.
+    ///
+    /// Loops over the neighborhoods of wide data read these instead. Cost: O(n m^2 q) for neighborhoods of m points.
+    pub fn of_points(
+        points: &Points,
+        graph: &Neighborhoods,
+        n_components: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        super::check_components(n_components, points.dim())?;
+        super::check_lengths(points, "X", graph)?;
+        let most = graph.largest() + 1;
+        let place = most.max(n_components) * most.next_multiple_of(LANES);
+        let (mut flat, mut dims) = (vec![0.0; points.len() * place], vec![0; points.len()]);
+        fill_rows_and(&mut flat, place, &mut dims, STAGE, monitor, Local::default, |local, i, row, dim| {
+            local.load_reduced(points, members(graph, i, true), n_components);
+            row[..local.x.len()].copy_from_slice(&local.x);
+            *dim = local.dim;
+        })?;
+        let sizes = (0..points.len()).map(|i| dims[i] * (graph.of(i).len() + 1).next_multiple_of(LANES));
+        let starts = packed(&mut flat, place, sizes);
+        let (dim, graph) = (dims.into_iter().fold(n_components, usize::max), owned(graph));
+        let mut patches =
+            Patches { n_components, graph, lengths: vec![], starts, flat, dim, n_incomplete: 0 };
+        patches.lengths = (0..points.len()).flat_map(|i| patches.distances(i)).collect();
+        Ok(patches)
+    }
+
+    /// The distance of each neighbor of point `i`, from their coordinates.
+    fn distances(&self, i: usize) -> Vec<f64> {
+        let size = self.graph.of(i).len() + 1;
+        let axes = self.coordinates(i).chunks_exact(size.next_multiple_of(LANES));
+        let apart2 = |p: usize| axes.clone().map(|axis| (axis[p] - axis[0]).powi(2)).sum::<f64>();
+        (1..size).map(|p| apart2(p).sqrt()).collect()
     }
 
     /// Number of neighborhoods.
@@ -386,6 +422,20 @@ impl Scaling {
             }
         }
     }
+}
+
+/// Moves rows of `sizes` numbers, which begin every `place` numbers, next to each other. Returns where each begins and
+/// the last ends.
+fn packed(flat: &mut Vec<f64>, place: usize, sizes: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut starts = vec![0];
+    let mut end = 0;
+    for (i, size) in sizes.enumerate() {
+        flat.copy_within(i * place..i * place + size, end);
+        end += size;
+        starts.push(end);
+    }
+    flat.truncate(end);
+    starts
 }
 
 fn owned(graph: &Neighborhoods) -> Neighborhoods<'static> {

@@ -14,7 +14,7 @@ use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use super::{Multigrid, check_len};
-use crate::charts::{Local, Source, across, check_lengths, members, residual};
+use crate::charts::{Local, Patches, Source, across, check_lengths, members, residual};
 use crate::error::{Error, Result};
 use crate::linalg::{combine, first, polars};
 use crate::monitor::{Monitor, Silent};
@@ -57,14 +57,7 @@ pub struct Refiner {
     /// For every point the sum of w_i over the neighborhoods that hold it.
     held: Vec<f64>,
     /// Neighborhoods of wide data in as few coordinates as hold them.
-    shapes: Option<Arc<Shapes>>,
-}
-
-#[derive(Debug)]
-struct Shapes {
-    width: usize,
-    /// For each: dimension, then coordinates as in [`Local`].
-    flat: Vec<f64>,
+    shapes: Option<Arc<Patches>>,
 }
 
 /// The right-hand side of eq. 11, and the objective of the embedding that the frames come from.
@@ -89,7 +82,7 @@ impl Refiner {
         x.check(graph, n_components)?;
         let shapes = match x {
             Source::Points(points) if points.dim() > graph.largest() + 1 => {
-                Some(Arc::new(Shapes::of(points, graph, n_components, monitor)?))
+                Some(Arc::new(Patches::of_points(points, graph, n_components, monitor)?))
             }
             _ => None,
         };
@@ -163,11 +156,16 @@ impl Refiner {
     #[inline(always)]
     fn load(&self, x: Source, graph: &Neighborhoods, i: usize, local: &mut Local) {
         match (&self.shapes, x) {
-            (Some(shapes), _) => shapes.read(i, graph.of(i).len() + 1, local),
+            (Some(shapes), _) => shapes.read(i, true, local),
             (None, Source::Patches(patches)) => patches.read(i, true, local),
             (None, Source::Points(x)) if x.dim() == 3 => local.load(x, members(graph, i, true), 3),
             (None, Source::Points(x)) => local.load(x, members(graph, i, true), x.dim()),
         }
+    }
+
+    /// Neighborhoods of wide data in as few coordinates as hold them, which take the place of the points.
+    pub fn shapes(&self) -> Option<&Patches> {
+        self.shapes.as_deref()
     }
 
     /// For every point the sum of weights of the neighborhoods that hold it.
@@ -545,25 +543,6 @@ fn usual(norms2: &[f64]) -> f64 {
     }
     let middle = real.len() / 2;
     *real.select_nth_unstable_by(middle, f64::total_cmp).1
-}
-
-impl Shapes {
-    fn of(x: &Points, graph: &Neighborhoods, d: usize, monitor: &dyn Monitor) -> Result<Self> {
-        let most = graph.largest() + 1;
-        let width = 1 + most.max(d) * most.next_multiple_of(crate::charts::LANES);
-        let mut flat = vec![0.0; x.len() * width];
-        fill_rows(&mut flat, width, "frames, shapes", monitor, Local::default, |local, i, row| {
-            local.load_reduced(x, members(graph, i, true), d);
-            row[0] = local.dim as f64;
-            row[1..=local.dim * local.padded].copy_from_slice(&local.x[..local.dim * local.padded]);
-        })?;
-        Ok(Shapes { width, flat })
-    }
-
-    fn read(&self, i: usize, size: usize, local: &mut Local) {
-        let row = &self.flat[i * self.width..][..self.width];
-        local.copy_centered(&row[1..], size, row[0] as usize);
-    }
 }
 
 /// The place of point `i` in its own neighborhood, in the list of all places.

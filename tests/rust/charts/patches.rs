@@ -117,6 +117,62 @@ fn gaps_are_filled_until_the_measured_distances_fit() {
     }
 }
 
+/// Random points, some of them equal, in up to more dimensions than a neighborhood has points.
+fn cloud(n: usize, q: usize) -> Array2<f64> {
+    let mut x =
+        Array2::from_shape_fn((n, q), |(i, a)| ((i * 31 + a * 17) as f64 * 0.7).sin() + i as f64 / 9.0);
+    (0..4).for_each(|i| x.row_mut(i).fill(0.25));
+    x
+}
+
+#[test]
+fn neighborhoods_of_points_have_their_distances() {
+    for (q, d) in [(40, 3), (40, 12), (5, 2)] {
+        let x = cloud(60, q);
+        let graph = nearest(&x, 9);
+        let found = Patches::of_points(&points(&x), &graph, d, &Unmonitored).unwrap();
+        assert!(d <= found.dim() && found.dim() <= q.min(10.max(d)), "{}", found.dim());
+        let (rows, mut local) = (naive::rows(&graph), Local::default());
+        for (i, others) in rows.iter().enumerate() {
+            let members: Vec<usize> = std::iter::once(i).chain(others.iter().copied()).collect();
+            found.read(i, true, &mut local);
+            for (p, &a) in members.iter().enumerate() {
+                for (r, &b) in members.iter().enumerate() {
+                    assert!((apart(&local, p, r) - distance(&x, a, b)).abs() < 1e-12, "{q} {d}: {a} {b}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn neighborhoods_of_points_are_measured_like_the_points() {
+    let x = cloud(60, 40);
+    let (graph, y) = (nearest(&x, 9), cloud(60, 3) * 0.9);
+    let found = Patches::of_points(&points(&x), &graph, 3, &Unmonitored).unwrap();
+    let measure = |x: Source| {
+        faithfulness(x, &points(&y), &graph, FaithfulnessParams::default(), &Unmonitored).unwrap().means
+    };
+    let (whole, kept) = (measure((&points(&x)).into()), measure((&found).into()));
+    for (one, two) in [
+        (whole.r, kept.r),
+        (whole.r_n, kept.r_n),
+        (whole.r_c, kept.r_c),
+        (whole.r_pca, kept.r_pca),
+        (whole.lower_bound, kept.lower_bound),
+    ] {
+        assert!((one - two).abs() <= 1e-11 * one.abs(), "{one} {two}");
+    }
+}
+
+#[test]
+fn neighborhoods_of_points_that_do_not_fit_are_refused() {
+    let (x, graph) = (cloud(60, 40), nearest(&cloud(50, 40), 9));
+    let of = |graph: &Neighborhoods, d| Patches::of_points(&points(&x), graph, d, &Unmonitored).unwrap_err();
+    assert!(matches!(of(&graph, 3), Error::LengthMismatch { .. }));
+    assert!(matches!(of(&nearest(&x, 9), 0), Error::NoComponents));
+}
+
 #[test]
 fn another_order_has_the_same_neighborhoods() {
     let x = roll();

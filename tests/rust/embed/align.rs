@@ -168,6 +168,24 @@ proptest! {
 }
 
 /// Whatever the signs and turns of local components, which in a plane are at random.
+/// The sizes of products do not depend on the directions of a chart, only on its plane.
+#[test]
+fn single_precision_gives_the_same_products() {
+    for d in [2, 5] {
+        let x = gaussian(40, 90, 7);
+        let (graph, single) = (ragged(&x, 9, 8), x.mapv(|v| v as f32));
+        let double = single.mapv(f64::from);
+        let single = Points::new("X", single.view(), &Unmonitored).unwrap();
+        let atlas = Atlas::of_charts(&single, &graph, None, d, &Unmonitored).unwrap();
+        let found = Connection::new(&atlas, &Unmonitored).unwrap();
+        let expected = with(&double, &graph, d, true, |c, _| c.clone());
+        for edge in 0..found.graph().indices().len() {
+            let size = |c: &Connection| c.product(edge).iter().map(|v| v * v).sum::<f64>();
+            assert!((size(&found) - size(&expected)).abs() < 1e-4, "{} {}", size(&found), size(&expected));
+        }
+    }
+}
+
 #[test]
 fn flat_data_align_to_nothing() {
     for (q, d) in [(1, 1), (2, 2), (3, 1), (3, 2), (5, 3), (7, 4), (30, 2)] {

@@ -19,7 +19,7 @@ from ...core.progress import Progress
 from ...core.random import seed_from
 from ...metrics.overlap import OVERLAPPING
 from ..assembly import SOLVE_TOL, solve
-from ..cut import NotFlatWarning, is_suspicious
+from ..cut import MAX_DIM_KEPT_APART, NotFlatWarning, is_suspicious
 from ..problem import Array, Indices, Problem
 from ..spectral.connection import connection_vectors
 from . import ProcrustesEmbedding, ProcrustesSettings, Stages
@@ -176,8 +176,17 @@ def warn_if_not_flat(found: AlignedEmbedding) -> None:
     assert m is not None
     if found.orientable is False and not found.cut.any():
         reason = "the surface has only one side"
-    elif (is_suspicious(m) or loops) and m.overlap > OVERLAPPING:
+    elif (is_suspicious(m) or loops) and (overlap := _overlap(found)) > OVERLAPPING:
         reason = f"{loops:,} loops do not close, and " if loops else ""
-        reason += f"{m.overlap:.0%} of what lies close in the embedding is distant in the data"
+        reason += f"{overlap:.0%} of what lies close in the embedding is distant in the data"
     if reason:
         warn(f"{reason}: the data cannot be laid flat without a cut or a fold", NotFlatWarning)
+
+
+def _overlap(found: AlignedEmbedding) -> float:
+    """Return the overlap; in dimensions without cuts that of a sample, because a search of all points takes long."""
+    sampled: list[float] = [tried.overlap for tried in found.candidates if tried.chosen]
+    if sampled and found.embedding.shape[1] > MAX_DIM_KEPT_APART:
+        return sampled[0]
+    assert found.faithfulness is not None
+    return found.faithfulness.overlap

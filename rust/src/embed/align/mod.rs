@@ -80,7 +80,10 @@ impl Connection {
         let mut products = vec![0.0; graph.indices().len() * d * d];
         let charted = atlas.tangents() == Tangents::Charted;
         fill_points(&graph, &mut products, d * d, monitor, Gram::default, |gram, i, edges, products| {
+            // Each edge is compared at its lower end.
             let others = &graph.indices()[edges];
+            let below = others.partition_point(|&j| (j as usize) < i);
+            let (others, products) = (&others[below..], &mut products[below * d * d..]);
             if charted {
                 return atlas.agreements_of_points(i, others, gram, products);
             }
@@ -88,6 +91,7 @@ impl Connection {
                 atlas.agreement(i, j as usize, product);
             }
         })?;
+        transpose_below(&graph, &mut products, d, monitor)?;
         Ok(Connection { n_components: d, graph, bases, products: OnceLock::from(products), counts, most })
     }
 
@@ -332,6 +336,27 @@ pub(super) fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
     for (column, b) in out.chunks_exact_mut(d).zip(b.chunks_exact(d)) {
         (0..d).for_each(|row| column[row] = (0..d).map(|e| a[e * d + row] * b[e]).sum());
     }
+}
+
+/// Writes P_i'P_j for all neighbors j < i of every i: the transposes of P_j'P_i.
+fn transpose_below(
+    graph: &Neighborhoods,
+    products: &mut [f64],
+    d: usize,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let size = d * d;
+    for i in 0..graph.len() {
+        check_sometimes(i, monitor)?;
+        let below = graph.of(i).iter().take_while(|&&j| (j as usize) < i);
+        for (edge, &j) in (graph.start(i)..).zip(below) {
+            let Ok(at) = graph.of(j as usize).binary_search(&(i as u32)) else { continue };
+            let (known, rest) = products.split_at_mut(edge * size);
+            let known = &known[(graph.start(j as usize) + at) * size..][..size];
+            (0..size).for_each(|ab| rest[ab] = known[ab % d * d + ab / d]);
+        }
+    }
+    Ok(())
 }
 
 /// Calls `f(state, i, edge, place)` for every edge of every point, with `width` values for each, in parallel.

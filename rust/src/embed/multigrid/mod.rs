@@ -103,7 +103,10 @@ impl Multigrid {
             2 => self.cycle_sized::<2>(rhs, out, monitor),
             3 => self.cycle_sized::<3>(rhs, out, monitor),
             4 => self.cycle_sized::<4>(rhs, out, monitor),
+            5 => self.cycle_sized::<5>(rhs, out, monitor),
+            6 => self.cycle_sized::<6>(rhs, out, monitor),
             8 => self.cycle_sized::<8>(rhs, out, monitor),
+            10 => self.cycle_sized::<10>(rhs, out, monitor),
             _ => self.cycle_in_parts(rhs, d, out, monitor),
         }
     }
