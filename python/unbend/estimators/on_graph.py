@@ -35,6 +35,7 @@ from ..fit.scaling.charts import guess_of, has_gaps, problem_of
 from ..fit.scaling.pairs import MeasuredPairs, pairs_of
 from ..fit.scaling.place import placed
 from ..fit.scaling.run import check_joined
+from ..fit.spectral.eigenvectors import warn_of_unheld
 from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
 from ..graph.copies import search_distinct
@@ -211,6 +212,8 @@ class ProcrustesEstimator(GraphEstimator):
         for name, value in (("cut", True), ("candidates", True)):
             if getattr(self, name) is value:
                 self._check_points(name, value)
+        if not self.include_self:
+            self._check_points("include_self", self.include_self)
         if self.tangent_neighbors is not None:
             self._check_points("tangent_neighbors", self.tangent_neighbors)
 
@@ -301,6 +304,8 @@ class ProcrustesEstimator(GraphEstimator):
         return tags
 
     def _run(self, settings: Any, problem: Problem, sizes: Sizes, progress: Progress) -> Any:
+        problem = replace(problem, include_self=bool(self.include_self))
+        warn_of_unheld(problem.unheld)
         return run_trusted(settings, problem, progress)
 
     def _settings(self, sizes: Sizes) -> Any:
