@@ -46,8 +46,8 @@ AS_THEY_ARE = {"cut": False, "candidates": False, "random_state": 0}
 NOISE = 0.5
 TWOS = 638
 SCHEDULE = {"accepted": 40, "tried": 200, "cooling": 0.95}
-"""The paper has no numbers and refers to Siarry et al. (1997): a stage ends after 12 accepted or 100 tried moves per
-point. This is slower. An annealing has at most 90 stages, of 200 moves per point each; a fit, five annealings."""
+"""The paper has no numbers and refers to Siarry et al. (1997): a stage ends after 12 accepted or 100 tried moves
+per point. This is slower. An annealing has at most 90 stages, of 200 moves per point each; a fit, five of them."""
 
 # Table 2, R_N [R_C] as printed.
 COLUMNS = ("Swissroll", "Hemisphere", "Cylinder", "Faces", "Twos")

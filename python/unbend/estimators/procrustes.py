@@ -22,9 +22,6 @@ from .tables.attributes import PROCRUSTES
 
 __all__ = ["ProcrustesAlignment"]
 
-WITHOUT_POINTS = ("tree", "spectral", "anneal", "paper")
-"""Alignments that need charts only."""
-
 
 @estimator((*PROCRUSTES, "loops_", "alignment_"), scopes=("procrustes",))
 class ProcrustesAlignment(ProcrustesEstimator):
@@ -44,7 +41,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     With ``metric="precomputed"`` there are only distances. If those within neighborhoods are not all measured,
     charts are too small to be aligned one by one, so the first frames are those of the embedding with the least
-    stress, as :class:`GraphScaling` finds it, and `alignment_` is "guess".
+    stress, as :class:`GraphScaling` finds it, and `alignment_` is "guess". With ``objective="R_C"`` it is
+    "guess" as well: the first frames are those of conformal Isomap.
     """
 
     ALGORITHM = "alignment"
@@ -82,7 +80,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     def _check(self) -> None:
         super()._check()
-        if self.alignment not in WITHOUT_POINTS or self.partition is not None:
+        if self.alignment in ("auto", "projection") or self.partition is not None:
             name = "alignment" if self.partition is None else "partition"
             self._check_points(name, getattr(self, name))
         if self.partition is not None and not self.include_self:
@@ -95,7 +93,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
     def _check_conformal(self) -> None:
         self._check_points("objective", self.objective)
         alone: Any = {"partition": (None,), "include_self": (True,), "tangent_neighbors": (None,)}
-        alone |= {"cut": ("auto", False), "candidates": ("auto", False), "alignment": WITHOUT_POINTS}
+        alone |= {"cut": ("auto", False), "candidates": ("auto", False), "alignment": ("tree",)}
         for name, allowed in alone.items():
             value = getattr(self, name)
             if value not in allowed:
@@ -109,12 +107,13 @@ class ProcrustesAlignment(ProcrustesEstimator):
         return super()._neighbor_count(n, given)
 
     def _run(self, settings: Any, problem: Problem, sizes: Sizes, progress: Progress) -> AlignedEmbedding:
+        found: Any
         if self.objective == "R_C":
             flat = replace(settings, cut=False, candidates=False)
             found = super()._run(flat, scaled(problem, progress), sizes, progress)
             return refined_by_r_c(found, settings, problem, progress)
         if sizes.points_per_cell is None:
-            found: Any = super()._run(settings, problem, sizes, progress)
+            found = super()._run(settings, problem, sizes, progress)
         else:
             found = within(problem, sizes.points_per_cell, progress, self.get_params(deep=False))
             found = judged(found, problem, progress)

@@ -14,11 +14,13 @@ import numpy as np
 from scipy.sparse import csr_array, triu
 
 from ... import _core
+from ...core.arrays import Matrix
 from ...core.progress import Progress
 from ..problem import Array, Problem
 from ..refine import Steps, refined
 from ..scaling.charts import problem_of
 from ..scaling.pairs import Ends, MeasuredPairs
+from ..spectral.isomap import IsomapSettings
 from ..trust.guard import Guard
 from .alignment import AlignedEmbedding, AlignmentSettings
 
@@ -26,6 +28,9 @@ __all__ = ["refined_by_r_c", "scaled"]
 
 MAX_STEPS = 10
 """Maximum number of steps that lower R_C: more lead away from the scales of the start."""
+
+ISOMAP = IsomapSettings(n_landmarks="auto", conformal=True, random_state=0)
+"""The algorithm that gives the first frames."""
 
 MAX_ENTRIES = 1 << 22
 """Maximum number of coordinates that are subtracted at once."""
@@ -35,7 +40,8 @@ def scaled(problem: Problem, progress: Progress) -> Problem:
     """Return the problem of distances within neighborhoods, divided by the root of the scales of both ends.
 
     The scale of a point is the mean distance to its neighbors, averaged geometrically over its neighborhood.
-    The geometric mean of all scales is 1.
+    The geometric mean of all scales is 1. The first frames are those of conformal Isomap, because single charts of
+    divided distances are too noisy to be aligned along a tree: of few neighbors, two embeddings in five had folds.
     """
     graph, n = problem.neighborhoods, len(problem)
     rows, own = np.repeat(np.arange(n), graph.sizes), np.arange(n)
@@ -49,7 +55,8 @@ def scaled(problem: Problem, progress: Progress) -> Problem:
     ends = ends[np.lexsort(ends.T[::-1])]
     distances = _lengths(problem.points, ends) / halves[ends].prod(axis=1)
     pairs = MeasuredPairs(n, ends, distances, np.ones(len(ends)))
-    return problem_of(pairs, 0, problem.n_components, "R_N", problem.n_jobs, progress, graph)
+    charts = problem_of(pairs, 0, problem.n_components, "R_N", problem.n_jobs, progress, graph)
+    return replace(charts, guess=ISOMAP.embed(problem, progress).embedding)
 
 
 def refined_by_r_c(
@@ -66,7 +73,7 @@ def refined_by_r_c(
     return found.measured(problem, progress)
 
 
-def _lengths(points: Array, ends: Ends) -> Array:
+def _lengths(points: Matrix, ends: Ends) -> Array:
     """Return the distances between the points of pairs."""
     count = max(1, MAX_ENTRIES // points.shape[1])
     blocks = (ends[start : start + count] for start in range(0, len(ends), count))
