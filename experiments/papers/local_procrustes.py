@@ -3,7 +3,7 @@
     python -m experiments.papers.local_procrustes --quick           # k = 12, no peers: seconds
     python -m experiments.papers.local_procrustes                   # two minutes
     python -m experiments.papers.local_procrustes --data FOLDER     # also Faces and Twos: five minutes
-    python -m experiments.papers.local_procrustes --anneal          # also both to the letter of the paper: slow
+    python -m experiments.papers.local_procrustes --anneal          # also annealing, and both to the letter of the paper
     python -m experiments.papers.local_procrustes --markdown table2.md --figures docs/figures
     python -m experiments.papers.local_procrustes --data FOLDER --only Twos
 
@@ -119,7 +119,7 @@ def main():
         "--quick", action="store_true", help=f"k = {SHOWN} alone, no peers, default refinement"
     )
     parser.add_argument(
-        "--anneal", action="store_true", help="also PSA by annealing, and both to the letter: slow"
+        "--anneal", action="store_true", help="also PSA by annealing, and both to the letter"
     )
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the tables there as well")
     parser.add_argument("--figures", metavar="FOLDER", type=Path, help="draw Figs. 1 to 6 there")

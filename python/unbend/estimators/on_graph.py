@@ -119,7 +119,7 @@ class GraphEstimator(Estimator):
             points, images = np.concatenate([points, x]), np.concatenate([images, placed])
         graph = neighborhoods_of(points, min(DEFAULT_NEIGHBORS, len(points) - 1), n_jobs=self.n_jobs)
         m = measured(as_points(points), images, graph, centers=centers, n_jobs=self.n_jobs, own=True)
-        errors = m.per_point["r_c" if self.AFFINE else "r_n"]
+        errors = m.per_point["r_c" if self._stretches else "r_n"]
         return -float(np.minimum(errors, 1.0).mean() + m.overlap)
 
     def _settings(self, sizes: Sizes) -> Settings:
@@ -179,7 +179,12 @@ class GraphEstimator(Estimator):
         if np.array_equal(points, source):
             return target.astype(np.float64), np.zeros(len(points))
         labels, k, spacing = self.component_labels_, self.n_neighbors_, self._spacing()
-        return Carrier(labels, k, self.AFFINE, spacing, self.n_jobs).carry(source, target, points)
+        return Carrier(labels, k, self._stretches, spacing, self.n_jobs).carry(source, target, points)
+
+    @property
+    def _stretches(self) -> bool:
+        """True if the embedding stretches neighborhoods, so that only affine maps carry points."""
+        return self.AFFINE
 
     def _spacing(self) -> float | None:
         """Return the usual distance of neighbors, if a cut parts some of them."""

@@ -121,6 +121,10 @@ class ProcrustesAlignment(ProcrustesEstimator):
             warn_if_not_flat(found)
         return found  # type: ignore[no-any-return]
 
+    @property
+    def _stretches(self) -> bool:
+        return self.objective == "R_C"
+
     def _sized(self, sizes: Sizes) -> Sizes:
         """Return the sizes of a fit, with the points of a cell if there are cells."""
         sizes, points = super()._sized(sizes), self.partition

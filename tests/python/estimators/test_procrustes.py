@@ -334,6 +334,14 @@ def test_conformal_maps_are_aligned(surface):
     assert found.n_iter_ <= 10
 
 
+def test_new_points_are_placed_with_the_scale_of_their_neighbors():
+    x, plane = fishbowl(1000)
+    model = ub.ProcrustesAlignment(objective="R_C", n_neighbors=8).fit(x[:800])
+    both = np.vstack([model.embedding_, model.transform(x[800:])])
+    fitted = disparity(plane[:800], model.embedding_)
+    assert disparity(plane, both) < 1.5 * fitted + 1e-4
+
+
 def test_scales_are_those_of_the_density():
     x = np.random.default_rng(3).random((40, 3))
     nb = ub.neighborhoods(x, 5)
