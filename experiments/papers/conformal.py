@@ -1,4 +1,4 @@
-"""Conformal maps refined by R_C (Goldberg & Ritov, eq. 7), from c-Isomap, whose scales are those of the density.
+"""Conformal maps by R_C (Goldberg & Ritov, eq. 7): c-Isomap refined, and PSA, both with the scales of the density.
 
     python -m experiments.papers.conformal
 
@@ -36,8 +36,8 @@ def exponential(n, rng):
 def main():
     warnings.simplefilter("ignore")
     print(machine(2, ("unbend", "numpy", "scipy")))
-    row("surface", "n", "k", "c-Isomap", "10 steps", "until it converges", "truth")
-    row(*["---"] * 7)
+    row("surface", "n", "k", "c-Isomap", "10 steps", "until it converges", "PSA, R_C", "PSA, R_N", "truth")
+    row(*["---"] * 9)
     for name, surface in {"fishbowl": fishbowl, "exponential": exponential}.items():
         for n in (1000, 3000):
             x, plane = surface(n, np.random.default_rng(0))
@@ -47,7 +47,11 @@ def main():
                     ub.refine(x, start, n_neighbors=k, objective="R_C", max_iter=steps).embedding
                     for steps in (10, 1000)
                 )
-                cells = [shown(x, y, plane, k) for y in (start, few, many)]
+                aligned = (
+                    ub.ProcrustesAlignment(n_neighbors=k, objective=objective).fit_transform(x)
+                    for objective in ("R_C", "R_N")
+                )
+                cells = [shown(x, y, plane, k) for y in (start, few, many, *aligned)]
                 truth = ub.faithfulness(x, plane, n_neighbors=k).r_c
                 row(name, f"{n:,}", k, *cells, f"{truth:.4f}")
 

@@ -145,7 +145,13 @@ class Problem:
     """
 
     def __new__(
-        cls, points: Points | Patches, graph: Graph, n_components: int, objective: str, n_jobs: int
+        cls,
+        points: Points | Patches,
+        graph: Graph,
+        n_components: int,
+        objective: str,
+        n_jobs: int,
+        include_self: bool = True,
     ) -> Problem: ...
     @property
     def points(self) -> Points | Patches: ...

@@ -50,6 +50,7 @@ class GreedyProcrustes(ProcrustesEstimator):
         start: int | None = None,
         refine: Literal["auto", "global", "pointwise", "paper"] | None = "auto",
         objective: Objective = "R_N",
+        include_self: bool = True,
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,
         neighbors_method: SearchMethod = "auto",

@@ -35,6 +35,7 @@ from ..fit.scaling.charts import guess_of, has_gaps, problem_of
 from ..fit.scaling.pairs import MeasuredPairs, pairs_of
 from ..fit.scaling.place import placed
 from ..fit.scaling.run import check_joined
+from ..fit.spectral.eigenvectors import warn_of_unheld
 from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
 from ..graph.copies import search_distinct
@@ -118,7 +119,7 @@ class GraphEstimator(Estimator):
             points, images = np.concatenate([points, x]), np.concatenate([images, placed])
         graph = neighborhoods_of(points, min(DEFAULT_NEIGHBORS, len(points) - 1), n_jobs=self.n_jobs)
         m = measured(as_points(points), images, graph, centers=centers, n_jobs=self.n_jobs, own=True)
-        errors = m.per_point["r_c" if self.AFFINE else "r_n"]
+        errors = m.per_point["r_c" if self._stretches else "r_n"]
         return -float(np.minimum(errors, 1.0).mean() + m.overlap)
 
     def _settings(self, sizes: Sizes) -> Settings:
@@ -178,7 +179,12 @@ class GraphEstimator(Estimator):
         if np.array_equal(points, source):
             return target.astype(np.float64), np.zeros(len(points))
         labels, k, spacing = self.component_labels_, self.n_neighbors_, self._spacing()
-        return Carrier(labels, k, self.AFFINE, spacing, self.n_jobs).carry(source, target, points)
+        return Carrier(labels, k, self._stretches, spacing, self.n_jobs).carry(source, target, points)
+
+    @property
+    def _stretches(self) -> bool:
+        """True if the embedding stretches neighborhoods, so that only affine maps carry points."""
+        return self.AFFINE
 
     def _spacing(self) -> float | None:
         """Return the usual distance of neighbors, if a cut parts some of them."""
@@ -211,6 +217,8 @@ class ProcrustesEstimator(GraphEstimator):
         for name, value in (("cut", True), ("candidates", True)):
             if getattr(self, name) is value:
                 self._check_points(name, value)
+        if not self.include_self:
+            self._check_points("include_self", self.include_self)
         if self.tangent_neighbors is not None:
             self._check_points("tangent_neighbors", self.tangent_neighbors)
 
@@ -301,6 +309,8 @@ class ProcrustesEstimator(GraphEstimator):
         return tags
 
     def _run(self, settings: Any, problem: Problem, sizes: Sizes, progress: Progress) -> Any:
+        problem = replace(problem, include_self=bool(self.include_self))
+        warn_of_unheld(problem.unheld)
         return run_trusted(settings, problem, progress)
 
     def _settings(self, sizes: Sizes) -> Any:

@@ -11,6 +11,7 @@ from ..core.progress import Callback, Progress
 from ..core.random import RandomState
 from ..fit.problem import Objective, Problem
 from ..fit.procrustes.alignment import AlignedEmbedding, AlignmentSettings, Method, warn_if_not_flat
+from ..fit.procrustes.conformal import refined_by_r_c, scaled
 from ..fit.trust.run import judged
 from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from ..partition.embed import within
@@ -40,7 +41,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     With ``metric="precomputed"`` there are only distances. If those within neighborhoods are not all measured,
     charts are too small to be aligned one by one, so the first frames are those of the embedding with the least
-    stress, as :class:`GraphScaling` finds it, and `alignment_` is "guess".
+    stress, as :class:`GraphScaling` finds it, and `alignment_` is "guess". With ``objective="R_C"`` it is
+    "guess" as well: the first frames are those of conformal Isomap.
     """
 
     ALGORITHM = "alignment"
@@ -59,6 +61,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
         solve_tol: float = 1e-6,
         refine: Literal["auto", "global", "pointwise", "paper"] | None = "auto",
         objective: Objective = "R_N",
+        include_self: bool = True,
         refine_max_iter: int = 60,
         refine_tol: float = 1e-3,
         neighbors_method: SearchMethod = "auto",
@@ -80,8 +83,23 @@ class ProcrustesAlignment(ProcrustesEstimator):
         if self.alignment in ("auto", "projection") or self.partition is not None:
             name = "alignment" if self.partition is None else "partition"
             self._check_points(name, getattr(self, name))
+        if self.partition is not None and not self.include_self:
+            raise ValueError("include_self = False is not possible in cells: set partition = None")
+        if self.objective == "R_C":
+            self._check_conformal()
         if self.partition is not None and self.cut is True:
             raise ValueError("cut = True is not possible in cells: set partition = None")
+
+    def _check_conformal(self) -> None:
+        self._check_points("objective", self.objective)
+        alone: Any = {"partition": (None,), "include_self": (True,), "tangent_neighbors": (None,)}
+        alone |= {"cut": ("auto", False), "candidates": ("auto", False), "alignment": ("tree",)}
+        for name, allowed in alone.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(
+                    f"{name} = {value!r} is not possible with objective = 'R_C': leave {name} out"
+                )
 
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
         if given is not None and self.partition is not None:
@@ -89,14 +107,23 @@ class ProcrustesAlignment(ProcrustesEstimator):
         return super()._neighbor_count(n, given)
 
     def _run(self, settings: Any, problem: Problem, sizes: Sizes, progress: Progress) -> AlignedEmbedding:
+        found: Any
+        if self.objective == "R_C":
+            flat = replace(settings, cut=False, candidates=False)
+            found = super()._run(flat, scaled(problem, progress), sizes, progress)
+            return refined_by_r_c(found, settings, problem, progress)
         if sizes.points_per_cell is None:
-            found: Any = super()._run(settings, problem, sizes, progress)
+            found = super()._run(settings, problem, sizes, progress)
         else:
             found = within(problem, sizes.points_per_cell, progress, self.get_params(deep=False))
             found = judged(found, problem, progress)
         if found.orientable is False or not found.verdict.trusted:
             warn_if_not_flat(found)
         return found  # type: ignore[no-any-return]
+
+    @property
+    def _stretches(self) -> bool:
+        return self.objective == "R_C"
 
     def _sized(self, sizes: Sizes) -> Sizes:
         """Return the sizes of a fit, with the points of a cell if there are cells."""

@@ -60,6 +60,7 @@ class Problem:
     n_components: int  # Dimension d of the embedding.
     objective: Objective = "R_N"  # The measure that eq. 11 and refinement minimize.
     n_jobs: int | None = None  # Number of threads; None for all.
+    include_self: bool = True  # True if each point belongs to its own neighborhood.
     # Shape (n,). The original index of each point, if the points were renumbered.
     order: Indices | None = field(default=None, repr=False)
     # Shape (n, d). Coordinates that give the first frames, if charts are too small to tell how neighbors lie.
@@ -93,8 +94,8 @@ class Problem:
     @cached_property
     def core(self) -> _core.Problem:
         """The same problem in the core, with all that the core makes of it once."""
-        graph = self.neighborhoods.core
-        return _core.Problem(self.source, graph, self.n_components, self.objective, self.threads)
+        d, graph, own = self.n_components, self.neighborhoods.core, self.include_self
+        return _core.Problem(self.source, graph, d, self.objective, self.threads, own)
 
     @property
     def component_labels(self) -> Indices:
@@ -109,7 +110,8 @@ class Problem:
     def faithfulness(self, y: Array, cut: Indices | None = None) -> Faithfulness:
         """Measure an embedding, which must not change after this; `cut` are the pairs that a cut parts."""
         core, graph = self.core.faithfulness, self.neighborhoods
-        return measured(self.source, y, graph, cut=cut, n_jobs=self.n_jobs, core=core, own=True)
+        settings: Any = {"include_self": self.include_self, "n_jobs": self.n_jobs}
+        return measured(self.source, y, graph, cut=cut, core=core, own=True, **settings)
 
     @cached_property
     def renumbered(self) -> Problem:
@@ -125,6 +127,14 @@ class Problem:
         problem = replace(self, source=core.points, neighborhoods=graph, order=order, guess=guess)
         problem.__dict__["core"] = core  # made already; `core` is a cached property
         return problem
+
+    @property
+    def unheld(self) -> Indices:
+        """Points that are in no neighborhood; none if each belongs to its own."""
+        if self.include_self:
+            return np.zeros(0, dtype=np.uint32)
+        held = np.bincount(self.neighborhoods.indices, minlength=len(self))
+        return np.flatnonzero(held == 0).astype(np.uint32)
 
     def part(self, rows: Indices) -> Problem:
         """Return the problem of some points whose neighbors are all among them."""

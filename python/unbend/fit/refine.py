@@ -22,6 +22,7 @@ from ..metrics.table import PARAMETERS
 from .assembly import solve
 from .pins import HeldSystem, Pins
 from .problem import Array, Flags, Objective, Problem
+from .spectral.eigenvectors import warn_of_unheld
 from .trust.guard import Guard
 
 Lowered = Literal["R_N", "R", "R_C", "stress"]
@@ -60,6 +61,9 @@ _TABLE = table(
         fixed
             Points that must not move: their indices, and their coordinates, of shape (m, d). Y is moved to them
             first: rotated, reflected and shifted, not stretched. All others are fitted to them.
+        include_self
+            If True, each point belongs to its own neighborhood. If False, a point that is no neighbor of any
+            other has no position of its own: it follows its neighbors, and a :class:`GapWarning` is issued.
         rescale
             If True, multiply Y by the best single factor first, for tools that normalize their output.
         guard
@@ -81,6 +85,7 @@ _TABLE = table(
         method=choice("global", "pointwise", "paper"),
         objective=choice("R", "R_N", "R_C", "stress"),
         fixed=Kind(""),  # Pins check it.
+        include_self=boolean,
         rescale=boolean,
         guard=boolean,
         max_iter=count(0),
@@ -166,6 +171,7 @@ def refine(
     method: Method = "global",
     objective: Lowered = "R_N",
     fixed: Any = None,
+    include_self: bool = True,
     rescale: bool = False,
     guard: bool = True,
     max_iter: int = 60,
@@ -205,17 +211,18 @@ def refine(
     """
     x, y = pair(X, Y)
     limits = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "callback": callback}
-    flags = {"guard": guard, "rescale": rescale}
+    flags = {"include_self": include_self, "guard": guard, "rescale": rescale}
     for name, value in {"method": method, "objective": objective, **flags, **limits}.items():
         _TABLE[""][name].check(value)
     if objective == "stress" and method != "global":
         raise ValueError(f"method = {method!r} does not lower objective = 'stress': use method = 'global'")
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     frames: Objective = "R_N" if objective == "stress" else objective
-    problem = Problem(_core.Points(x), graph, y.shape[1], frames, n_jobs)
+    problem = Problem(_core.Points(x), graph, y.shape[1], frames, n_jobs, bool(include_self))
+    warn_of_unheld(problem.unheld)
     start = np.array(y, dtype=np.float64, order="C")
     if rescale:
-        start *= faithfulness(x, y, neighborhoods=graph, n_jobs=n_jobs).scale
+        start *= faithfulness(x, y, neighborhoods=graph, include_self=include_self, n_jobs=n_jobs).scale
     pins = None if fixed is None else Pins.of(fixed, *start.shape)
     if pins is not None:
         start = pins.begun(start, graph.component_labels)

@@ -34,6 +34,7 @@ pub struct Problem {
     #[pyo3(get)]
     n_components: usize,
     objective: Objective,
+    include_self: bool,
     #[pyo3(get)]
     n_jobs: usize,
     pool: Option<Arc<ThreadPool>>,
@@ -69,7 +70,9 @@ impl<'t, 'p> Task<'t, 'p> {
 
     pub fn refiner(&self) -> Result<&'t Refiner> {
         let Task { x, graph, d, monitor, problem } = *self;
-        made(&problem.cells.refiner, || Refiner::new(x, graph, d, problem.objective, monitor))
+        made(&problem.cells.refiner, || {
+            Refiner::of(x, graph, d, problem.objective, problem.include_self, monitor)
+        })
     }
 
     /// The neighborhoods as refinement keeps them, if it has made them; else the data.
@@ -86,6 +89,11 @@ impl<'t, 'p> Task<'t, 'p> {
         made(&self.problem.cells.centering, || Ok(Centering::new(self.graph.components())))
     }
 
+    /// True if each point belongs to its own neighborhood.
+    pub fn include_self(&self) -> bool {
+        self.problem.include_self
+    }
+
     fn spacing(&self) -> Result<f64> {
         made(&self.problem.cells.spacing, || cut::spacing(self.points()?, self.graph, self.monitor)).copied()
     }
@@ -94,12 +102,13 @@ impl<'t, 'p> Task<'t, 'p> {
 methods! {
     Problem {
         #[new]
+        #[pyo3(signature = (points, graph, n_components, objective, n_jobs, include_self=true))]
         fn new(
             py: Python<'_>, points: Data, graph: Py<Graph>, n_components: usize, objective: Name<Objective>,
-            n_jobs: usize,
+            n_jobs: usize, include_self: bool,
         ) -> PyResult<Self> {
             let (objective, pool, cells) = (objective.0, pool(n_jobs)?.map(Arc::new), Cells::default());
-            let problem = Problem { points, graph, n_components, objective, n_jobs, pool, cells };
+            let problem = Problem { points, graph, n_components, objective, include_self, n_jobs, pool, cells };
             problem.start(py, true, None, |task| Atlas::whole(task.x, task.graph, n_components).map(drop))?;
             Ok(problem)
         }
@@ -191,14 +200,16 @@ methods! {
 
     /// The means of an embedding. The numbers of each neighborhood go to `per_point`, a row for each field.
     faithfulness(y: Matrix, per_point: Output) -> Means = |task| {
-        let (y, params) = (points("Y", y, task.monitor)?, FaithfulnessParams::default());
-        let x = task.neighborhoods();
+        let (y, x) = (points("Y", y, task.monitor)?, task.neighborhoods());
+        let params = FaithfulnessParams { include_self: task.include_self(), ..Default::default() };
         Ok(measure::faithfulness_into(x, &y, task.graph, params, per_point, task.monitor)?.into())
     };
 
     /// The mean of the lower bounds of all neighborhoods whose points do not coincide.
     lower_bound() -> f64 = |task| {
-        let bound = || measure::mean_lower_bound(task.x, task.d, task.graph, task.monitor);
+        let bound = || {
+            measure::mean_lower_bound(task.x, task.d, task.graph, task.include_self(), task.monitor)
+        };
         made(&task.problem.cells.lower_bound, bound).copied()
     };
 
@@ -257,9 +268,9 @@ impl Problem {
 
     /// The same problem with nothing made of it yet.
     fn like(&self, points: Data, graph: Py<Graph>) -> Self {
-        let Problem { n_components, objective, n_jobs, .. } = *self;
+        let Problem { n_components, objective, include_self, n_jobs, .. } = *self;
         let (pool, cells) = (self.pool.clone(), Cells::default());
-        Problem { points, graph, n_components, objective, n_jobs, pool, cells }
+        Problem { points, graph, n_components, objective, include_self, n_jobs, pool, cells }
     }
 
     /// Runs `work` on the threads of the problem, watched.

@@ -35,10 +35,17 @@ struct Aligner<'t, 'p> {
 
 impl<'t, 'p> Aligner<'t, 'p> {
     fn atlas(&self) -> Result<Atlas<'t, 'p>> {
-        let Task { x, graph, d, monitor, .. } = *self.task;
-        let net = self.tangents.net.as_ref();
-        let charts = made(&self.tangents.charts, || Ok(Atlas::new(x, graph, net, d, monitor)?.keep()))?;
+        let Task { x, graph, d, .. } = *self.task;
+        let charts = made(&self.tangents.charts, || Ok(self.new_atlas()?.keep()))?;
         Atlas::lend(x, graph, d, charts)
+    }
+
+    fn new_atlas(&self) -> Result<Atlas<'t, 'p>> {
+        let (Task { x, graph, d, monitor, .. }, net) = (*self.task, self.tangents.net.as_ref());
+        match self.task.include_self() {
+            true => Atlas::new(x, graph, net, d, monitor),
+            false => Atlas::without_self(x.points("include_self = False")?, graph, net, d, monitor),
+        }
     }
 
     fn connection(&self) -> Result<&'t Connection> {
@@ -126,7 +133,7 @@ methods! {
         let atlas = match tangent {
             Source::Overlap | Source::Paper => Atlas::whole(x, graph, d),
             Source::Neighborhood if aligner.tangents.charts.get().is_some() => aligner.atlas(),
-            Source::Neighborhood => Atlas::new(x, graph, aligner.tangents.net.as_ref(), d, monitor),
+            Source::Neighborhood => aligner.new_atlas(),
         }?;
         let params = GreedyParams { n_init, start, seed, names, at_once: tangent == Source::Paper };
         let found = embed::greedy(&atlas, &params, monitor)?;

@@ -98,7 +98,19 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let with_bases = q <= neighborhoods.largest() + 1
             || n_components <= MAX_DIM_WITH_BASES
             || n * q * n_components <= MAX_BASES_ENTRIES;
-        Atlas::with_form(source, neighborhoods, net, n_components, with_bases, monitor)
+        Atlas::with_form(source, neighborhoods, net, n_components, (with_bases, true), monitor)
+    }
+
+    /// [`Atlas::new`] with tangents of neighborhoods that do not hold their own point. Bases are stored, however wide the
+    /// data are. Coordinates are those of all points, as in any atlas.
+    pub fn without_self(
+        points: &'a Points<'p>,
+        neighborhoods: &'a Neighborhoods<'a>,
+        net: Option<&Net>,
+        n_components: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        Atlas::with_form(points.into(), neighborhoods, net, n_components, (true, false), monitor)
     }
 
     /// [`Atlas::new`], but charts are stored even where bases would take less memory.
@@ -109,7 +121,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         n_components: usize,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        Atlas::with_form(source.into(), neighborhoods, net, n_components, false, monitor)
+        Atlas::with_form(source.into(), neighborhoods, net, n_components, (false, true), monitor)
     }
 
     fn with_form(
@@ -117,7 +129,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         neighborhoods: &'a Neighborhoods<'a>,
         net: Option<&Net>,
         n_components: usize,
-        with_bases: bool,
+        (with_bases, include_self): (bool, bool),
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let mut atlas = Atlas::whole(source, neighborhoods, n_components)?;
@@ -127,7 +139,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
                 let points = source.points("a net of tangents")?;
                 net.map_or(Ok(()), |net| net.check(points, n_components))?;
                 match with_bases {
-                    true => atlas.fit_bases(points, net, monitor)?,
+                    true => atlas.fit_bases(points, net, include_self, monitor)?,
                     false => atlas.fit_charts(points, net, monitor)?,
                 }
             }
@@ -173,7 +185,13 @@ impl<'a, 'p> Atlas<'a, 'p> {
         Ok(Atlas { source, neighborhoods, n_components, form: Cow::Owned(Form::Whole) })
     }
 
-    fn fit_bases(&self, points: &Points, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {
+    fn fit_bases(
+        &self,
+        points: &Points,
+        net: Option<&Net>,
+        include_self: bool,
+        monitor: &dyn Monitor,
+    ) -> Result<Form> {
         let (q, d) = (points.dim(), self.n_components);
         let mut bases = vec![0.0; points.len() * q * d];
         let mut outside = vec![];
@@ -185,7 +203,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
             let state = || (Local::default(), Tangent::default());
             let fit =
                 |(local, tangent): &mut (Local, Tangent), i: usize, basis: &mut [f64], outside: &mut f64| {
-                    fit_tangent(points, members(self.neighborhoods, i, true), d, local, tangent);
+                    fit_tangent(points, members(self.neighborhoods, i, include_self), d, local, tangent);
                     widen(local, tangent, d, basis);
                     *outside =
                         if local.norm2 > 0.0 { (tangent.residual / local.norm2).min(1.0) } else { 0.0 };

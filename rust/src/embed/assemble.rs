@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::align::{Bases, Connection, check_rotations};
 use super::cut::check_entries;
-use super::refine::{CHUNK, Refiner, split};
+use super::refine::{CHUNK, Refiner};
 use super::{check_len, check_sometimes};
 use crate::charts::{Atlas, Coordinates, members};
 use crate::error::Result;
@@ -34,16 +34,18 @@ impl Refiner {
         if let Some(bases) = Bases::of(atlas) {
             return self.right_hand_side_of_frames(atlas, &bases.frames(rotations, monitor)?, monitor);
         }
-        let mut targets = vec![0.0; (graph.indices().len() + graph.len()) * d];
-        split(&mut targets, graph, d).into_par_iter().enumerate().try_for_each(|(c, mut chunk)| {
+        let mut targets = vec![0.0; self.n_places(graph) * d];
+        self.split(&mut targets, graph, d).into_par_iter().enumerate().try_for_each(|(c, mut chunk)| {
             monitor.check()?;
             let mut chart = Coordinates::default();
             let mut i = c * CHUNK;
             while !chunk.is_empty() {
                 atlas.read(i, &mut chart);
+                // A chart begins with its own point.
+                let flat = &chart.flat[chart.flat.len() - self.size(graph, i) * d..];
                 let rows;
-                (rows, chunk) = std::mem::take(&mut chunk).split_at_mut(chart.flat.len());
-                rotate_about_mean(&chart.flat, &rotations[i * d * d..][..d * d], self.weights()[i], d, rows);
+                (rows, chunk) = std::mem::take(&mut chunk).split_at_mut(flat.len());
+                rotate_about_mean(flat, &rotations[i * d * d..][..d * d], self.weights()[i], d, rows);
                 i += 1;
             }
             Ok(())
@@ -71,7 +73,7 @@ impl Refiner {
                 points.copy_row(p as usize, row);
                 mean.iter_mut().zip(row.iter().zip(&*own)).for_each(|(mean, (v, o))| *mean += v - o);
             }
-            let count = (graph.of(i).len() + 1) as f64;
+            let count = self.size(graph, i).max(1) as f64;
             mean.iter_mut().zip(&*own).for_each(|(mean, o)| *mean = o + *mean / count);
         })?;
         let mut right_hand_side = vec![0.0; n * d];

@@ -50,9 +50,12 @@ pub struct Refiner {
     weights: Vec<f64>,
     /// c_i, if neighborhoods have scales of their own.
     scales: Option<Vec<f64>>,
+    /// True if each point belongs to its own neighborhood.
+    include_self: bool,
     /// For every point the neighborhoods that list it, without its own.
     reversed: Arc<Neighborhoods<'static>>,
-    /// The place of the point in each of them, in the list of all places: own point, neighbors, next neighborhood.
+    /// The place of the point in each of them, in the list of all places: own point if it belongs there, neighbors,
+    /// next neighborhood.
     places: Arc<Vec<u32>>,
     /// For every point the sum of w_i over the neighborhoods that hold it.
     held: Vec<f64>,
@@ -78,6 +81,19 @@ impl Refiner {
         objective: Objective,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
+        Refiner::of(x.into(), graph, n_components, objective, true, monitor)
+    }
+
+    /// The same for neighborhoods that each point belongs to itself or, if not `include_self`, does not. A point that is
+    /// then in no neighborhood has an empty row in the matrix of eq. 11.
+    pub fn of<'x, 'p: 'x>(
+        x: impl Into<Source<'x, 'p>>,
+        graph: &Neighborhoods,
+        n_components: usize,
+        objective: Objective,
+        include_self: bool,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
         let x = x.into();
         x.check(graph, n_components)?;
         let shapes = match x {
@@ -86,10 +102,10 @@ impl Refiner {
             }
             _ => None,
         };
-        let (reversed, places) = reversed_places(graph)?;
+        let (reversed, places) = reversed_places(graph, include_self)?;
         let (reversed, places) = (Arc::new(reversed), Arc::new(places));
         let (weights, scales, held) = (vec![], None, vec![]);
-        let refiner = Refiner { n_components, weights, scales, reversed, places, held, shapes };
+        let refiner = Refiner { n_components, weights, scales, include_self, reversed, places, held, shapes };
         let weights = refiner.weigh(x, graph, objective, monitor)?;
         Ok(refiner.with(weights, None))
     }
@@ -112,7 +128,7 @@ impl Refiner {
         let state = || (Pair::default(), Workspace::default());
         let scales = map_points(x.len(), STAGE, monitor, state, |(pair, workspace), i| {
             self.load(x, graph, i, &mut pair.x);
-            pair.y.load(y, members(graph, i, true), d);
+            pair.y.load(y, members(graph, i, self.include_self), d);
             workspace.scale(pair, d)
         })?;
         let size = |i: usize| self.scales.as_ref().map_or(1.0, |old| old[i]);
@@ -128,9 +144,13 @@ impl Refiner {
             (Arc::clone(&self.reversed), Arc::clone(&self.places), self.shapes.clone());
         let held = (0..weights.len())
             .into_par_iter()
-            .map(|p| weights[p] + reversed.of(p).iter().map(|&i| weights[i as usize]).sum::<f64>())
+            .map(|p| {
+                let own = if self.include_self { weights[p] } else { 0.0 };
+                own + reversed.of(p).iter().map(|&i| weights[i as usize]).sum::<f64>()
+            })
             .collect();
-        Refiner { n_components: self.n_components, weights, scales, reversed, places, held, shapes }
+        let Refiner { n_components, include_self, .. } = *self;
+        Refiner { n_components, weights, scales, include_self, reversed, places, held, shapes }
     }
 
     fn weigh(
@@ -156,16 +176,29 @@ impl Refiner {
     #[inline(always)]
     fn load(&self, x: Source, graph: &Neighborhoods, i: usize, local: &mut Local) {
         match (&self.shapes, x) {
-            (Some(shapes), _) => shapes.read(i, true, local),
-            (None, Source::Patches(patches)) => patches.read(i, true, local),
-            (None, Source::Points(x)) if x.dim() == 3 => local.load(x, members(graph, i, true), 3),
-            (None, Source::Points(x)) => local.load(x, members(graph, i, true), x.dim()),
+            (Some(shapes), _) => shapes.read(i, self.include_self, local),
+            (None, Source::Patches(patches)) => patches.read(i, self.include_self, local),
+            (None, Source::Points(x)) if x.dim() == 3 => {
+                local.load(x, members(graph, i, self.include_self), 3)
+            }
+            (None, Source::Points(x)) => local.load(x, members(graph, i, self.include_self), x.dim()),
         }
     }
 
     /// Neighborhoods of wide data in as few coordinates as hold them, which take the place of the points.
     pub fn shapes(&self) -> Option<&Patches> {
         self.shapes.as_deref()
+    }
+
+    /// Number of points of neighborhood `i`.
+    #[inline(always)]
+    pub(super) fn size(&self, graph: &Neighborhoods, i: usize) -> usize {
+        graph.of(i).len() + usize::from(self.include_self)
+    }
+
+    /// The number of all places.
+    pub(super) fn n_places(&self, graph: &Neighborhoods) -> usize {
+        graph.indices().len() + if self.include_self { graph.len() } else { 0 }
     }
 
     /// For every point the sum of weights of the neighborhoods that hold it.
@@ -175,11 +208,12 @@ impl Refiner {
 
     /// The diagonal of sum w_i H_i.
     pub fn diagonal(&self, graph: &Neighborhoods) -> Vec<f64> {
-        let share = |i: usize| self.weights[i] / (graph.of(i).len() + 1) as f64;
+        let share = |i: usize| self.weights[i] / self.size(graph, i).max(1) as f64;
         (0..self.held.len())
             .into_par_iter()
             .map(|p| {
-                self.held[p] - share(p) - self.reversed.of(p).iter().map(|&i| share(i as usize)).sum::<f64>()
+                let own = if self.include_self { share(p) } else { 0.0 };
+                self.held[p] - own - self.reversed.of(p).iter().map(|&i| share(i as usize)).sum::<f64>()
             })
             .collect()
     }
@@ -204,8 +238,8 @@ impl Refiner {
         x.check(graph, d)?;
         check_lengths(y, "Y", graph)?;
         self.check_dim("Y", y.dim())?;
-        let (mut targets, arch) = (vec![0.0; (graph.indices().len() + n) * d], Arch::new());
-        let chunks = split(&mut targets, graph, d);
+        let (mut targets, arch) = (vec![0.0; self.n_places(graph) * d], Arch::new());
+        let chunks = self.split(&mut targets, graph, d);
         let sums: Result<Vec<f64>> = chunks
             .into_par_iter()
             .enumerate()
@@ -234,6 +268,24 @@ impl Refiner {
         Err(Error::DimensionMismatch { left, left_dim: d, right, right_dim: self.n_components })
     }
 
+    /// The places of every `CHUNK` neighborhoods, to be written by one thread each.
+    pub(super) fn split<'t>(
+        &self,
+        mut targets: &'t mut [f64],
+        graph: &Neighborhoods,
+        d: usize,
+    ) -> Vec<&'t mut [f64]> {
+        let (n, places) = (graph.len(), self.n_places(graph));
+        let end = |i: usize| if i < n { first_place(graph, i, self.include_self) } else { places };
+        let mut chunks = Vec::with_capacity(n.div_ceil(CHUNK));
+        for start in (0..n).step_by(CHUNK) {
+            let chunk;
+            (chunk, targets) = targets.split_at_mut((end(start + CHUNK) - end(start)) * d);
+            chunks.push(chunk);
+        }
+        chunks
+    }
+
     /// For every point the sum of its targets, in its own neighborhood and in those that list it.
     pub(super) fn gather(&self, targets: &[f64], graph: &Neighborhoods) -> Vec<f64> {
         let d = self.n_components;
@@ -241,7 +293,9 @@ impl Refiner {
         right_hand_side.par_chunks_mut(CHUNK * d).enumerate().for_each(|(c, chunk)| {
             for (o, side) in chunk.chunks_exact_mut(d).enumerate() {
                 let p = c * CHUNK + o;
-                side.copy_from_slice(&targets[first_place(graph, p) * d..][..d]);
+                if self.include_self {
+                    side.copy_from_slice(&targets[first_place(graph, p, true) * d..][..d]);
+                }
                 for &place in &self.places[self.reversed.start(p)..][..self.reversed.of(p).len()] {
                     let target = &targets[place as usize * d..][..d];
                     side.iter_mut().zip(target).for_each(|(s, t)| *s += t);
@@ -251,9 +305,9 @@ impl Refiner {
         right_hand_side
     }
 
-    /// The neighborhoods that hold a point, its own first.
+    /// The neighborhoods that hold a point, its own first if it belongs there.
     pub(super) fn holding(&self, p: usize) -> impl Iterator<Item = usize> {
-        std::iter::once(p).chain(self.reversed.of(p).iter().map(|&i| i as usize))
+        self.include_self.then_some(p).into_iter().chain(self.reversed.of(p).iter().map(|&i| i as usize))
     }
 
     /// w_i for every neighborhood.
@@ -319,11 +373,11 @@ impl Refiner {
             for (o, mean) in chunk.iter_mut().enumerate() {
                 let i = c * CHUNK + o;
                 let neighbors = graph.of(i);
-                let mut sum = y[i];
+                let mut sum = if self.include_self { y[i] } else { [0.0; D] };
                 for &p in neighbors {
                     (0..D).for_each(|b| sum[b] += y[p as usize][b]);
                 }
-                *mean = sum.map(|v| v * (self.weights[i] / (neighbors.len() + 1) as f64));
+                *mean = sum.map(|v| v * (self.weights[i] / self.size(graph, i).max(1) as f64));
             }
             Ok(())
         })?;
@@ -331,7 +385,7 @@ impl Refiner {
             monitor.check()?;
             for (o, row) in chunk.iter_mut().enumerate() {
                 let p = c * CHUNK + o;
-                let mut sum = means[p];
+                let mut sum = if self.include_self { means[p] } else { [0.0; D] };
                 for &i in self.reversed.of(p) {
                     (0..D).for_each(|b| sum[b] += means[i as usize][b]);
                 }
@@ -352,12 +406,14 @@ impl Refiner {
         let add = |sum: &mut [f64], row: &[f64]| sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
         let mut means = vec![0.0; y.len()];
         fill_rows(&mut means, d, STAGE, &Silent(monitor), <()>::default, |(), i, mean| {
-            members(graph, i, true).for_each(|p| add(mean, &y[p * d..]));
-            let share = self.weights[i] / (graph.of(i).len() + 1) as f64;
+            members(graph, i, self.include_self).for_each(|p| add(mean, &y[p * d..]));
+            let share = self.weights[i] / self.size(graph, i).max(1) as f64;
             mean.iter_mut().for_each(|m| *m *= share);
         })?;
         fill_rows(out, d, STAGE, &Silent(monitor), <()>::default, |(), p, row| {
-            row.copy_from_slice(&means[p * d..][..d]);
+            if self.include_self {
+                row.copy_from_slice(&means[p * d..][..d]);
+            }
             self.reversed.of(p).iter().for_each(|&i| add(row, &means[i as usize * d..]));
             row.iter_mut().zip(&y[p * d..]).for_each(|(sum, v)| *sum = self.held[p] * v - *sum);
         })
@@ -463,8 +519,8 @@ impl NullaryFnOnce for LayOut<'_, '_, '_> {
                 pair.scale = refiner.scales.as_ref().map_or(1.0, |scales| scales[i]);
                 refiner.load(x, graph, i, &mut pair.x);
                 match d {
-                    2 => pair.y.load(y, members(graph, i, true), 2),
-                    d => pair.y.load(y, members(graph, i, true), d),
+                    2 => pair.y.load(y, members(graph, i, refiner.include_self), 2),
+                    d => pair.y.load(y, members(graph, i, refiner.include_self), d),
                 }
             }
             for pairs in pairs.chunk_by(|one, two| one.x.dim == two.x.dim) {
@@ -545,14 +601,14 @@ fn usual(norms2: &[f64]) -> f64 {
     *real.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// The place of point `i` in its own neighborhood, in the list of all places.
+/// The first place of neighborhood `i` in the list of all places.
 #[inline(always)]
-fn first_place(graph: &Neighborhoods, i: usize) -> usize {
-    graph.start(i) + i
+fn first_place(graph: &Neighborhoods, i: usize, include_self: bool) -> usize {
+    graph.start(i) + if include_self { i } else { 0 }
 }
 
 /// The reversed graph, and the place of the point in each neighborhood that lists it.
-fn reversed_places(graph: &Neighborhoods) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
+fn reversed_places(graph: &Neighborhoods, include_self: bool) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
     let n = graph.len();
     let total = graph.indices().len() + n;
     if total > u32::MAX as usize {
@@ -562,24 +618,11 @@ fn reversed_places(graph: &Neighborhoods) -> Result<(Neighborhoods<'static>, Vec
     let mut next: Vec<usize> = (0..n).map(|p| reversed.start(p)).collect();
     let mut places = vec![0; graph.indices().len()];
     for i in 0..n {
-        let own = first_place(graph, i);
+        let first = first_place(graph, i, include_self) + usize::from(include_self);
         for (at, &p) in graph.of(i).iter().enumerate() {
-            places[next[p as usize]] = (own + 1 + at) as u32;
+            places[next[p as usize]] = (first + at) as u32;
             next[p as usize] += 1;
         }
     }
     Ok((reversed, places))
-}
-
-/// The places of every `CHUNK` neighborhoods, to be written by one thread each.
-pub(super) fn split<'t>(mut targets: &'t mut [f64], graph: &Neighborhoods, d: usize) -> Vec<&'t mut [f64]> {
-    let n = graph.len();
-    let end = |i: usize| if i < n { first_place(graph, i) } else { graph.indices().len() + n };
-    let mut chunks = Vec::with_capacity(n.div_ceil(CHUNK));
-    for start in (0..n).step_by(CHUNK) {
-        let chunk;
-        (chunk, targets) = targets.split_at_mut((end(start + CHUNK) - end(start)) * d);
-        chunks.push(chunk);
-    }
-    chunks
 }

@@ -6,6 +6,9 @@ import unbend as ub
 from scipy.spatial import procrustes
 from sklearn.exceptions import ConvergenceWarning
 from unbend import _core
+from unbend.core.progress import Progress
+from unbend.fit.problem import Problem
+from unbend.fit.procrustes.conformal import scaled
 
 N = 1600
 
@@ -289,6 +292,78 @@ def test_components_are_embedded_each(alignment):
         assert disparity(coordinates, found.embedding_[:1200]) < 1e-4
 
 
+@pytest.mark.parametrize("kind", [ub.ProcrustesAlignment, ub.GreedyProcrustes])
+def test_neighborhoods_without_the_point_itself(kind):
+    x, coordinates = roll()
+    nb = ub.neighborhoods(x, 10)
+    found = kind(include_self=False, random_state=0).fit(x, neighborhoods=nb)
+    measured = ub.faithfulness(x, found.embedding_, neighborhoods=nb, include_self=False)
+    assert found.faithfulness_.r_n == measured.r_n
+    assert measured.r_n < 1.05 * ub.metrics.lower_bound(x, 2, neighborhoods=nb, include_self=False)
+    assert disparity(coordinates, found.embedding_) < 1e-4
+
+
+def fishbowl(n):
+    """Points even in a disk, on the sphere by the inverse of the stereographic projection: a conformal map."""
+    rng = np.random.default_rng(1)
+    radius, angle = 2.4 * np.sqrt(rng.random(n)), 2 * np.pi * rng.random(n)
+    plane = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    squares = (plane**2).sum(axis=1)
+    return np.column_stack([2 * plane, squares - 1]) / (1 + squares)[:, None], plane
+
+
+def exponential(n):
+    """Points even in a rectangle, by the exponential map in the plane, rolled up: a conformal map."""
+    plane = np.random.default_rng(2).random((n, 2)) * [1.5, 1.0]
+    size, angle = np.exp(plane[:, 0]), plane[:, 1]
+    x, y = size * np.cos(angle), size * np.sin(angle)
+    return np.column_stack([2 * np.cos(x / 2), 2 * np.sin(x / 2), y]), plane
+
+
+@pytest.mark.parametrize("surface", [fishbowl, exponential])
+def test_conformal_maps_are_aligned(surface):
+    x, plane = surface(800)
+    nb = ub.neighborhoods(x, 8)
+    found = ub.ProcrustesAlignment(objective="R_C").fit(x, neighborhoods=nb)
+    truth = ub.faithfulness(x, plane, neighborhoods=nb).r_c
+    assert found.faithfulness_.r_c == ub.faithfulness(x, found.embedding_, neighborhoods=nb).r_c
+    assert found.faithfulness_.r_c < 2 * truth
+    assert disparity(plane, found.embedding_) < 0.01
+    assert found.alignment_ == "guess"
+    assert found.refinement_.objective == "R_C"
+    assert found.n_iter_ <= 10
+
+
+def test_new_points_are_placed_with_the_scale_of_their_neighbors():
+    x, plane = fishbowl(1000)
+    model = ub.ProcrustesAlignment(objective="R_C", n_neighbors=8).fit(x[:800])
+    both = np.vstack([model.embedding_, model.transform(x[800:])])
+    fitted = disparity(plane[:800], model.embedding_)
+    assert disparity(plane, both) < 1.5 * fitted + 1e-4
+
+
+def test_scales_are_those_of_the_density():
+    x = np.random.default_rng(3).random((40, 3))
+    nb = ub.neighborhoods(x, 5)
+    found = scaled(Problem(_core.Points(x), nb, 2, "R_C"), Progress())
+    scales = np.array([np.linalg.norm(x[nb[i]] - x[i], axis=1).mean() for i in range(40)])
+    scales = np.array([np.exp(np.log(scales[[i, *nb[i]]]).mean()) for i in range(40)])
+    scales /= np.exp(np.log(scales).mean())
+    lengths = np.linalg.norm(x[:, None] - x, axis=2) / np.sqrt(np.outer(scales, scales))
+    y = np.random.default_rng(4).random((40, 2))
+    expected = [scaled_residual(lengths[np.ix_(m, m)], y[m]) for m in ([i, *nb[i]] for i in range(40))]
+    np.testing.assert_allclose(found.faithfulness(y).r_n, np.mean(expected), rtol=1e-8)
+
+
+def scaled_residual(lengths, y):
+    """R_N of a neighborhood whose coordinates follow from its distances, in as many dimensions as are real."""
+    center = np.eye(len(y)) - 1 / len(y)
+    values, vectors = np.linalg.eigh(-center @ lengths**2 @ center / 2)
+    x, hy = vectors * np.sqrt(np.maximum(values, 0.0)), center @ y
+    singular = np.linalg.svd(x.T @ hy, compute_uv=False).sum()
+    return ((x**2).sum() + (hy**2).sum() - 2 * singular) / (x**2).sum()
+
+
 def test_ragged_neighborhoods():
     x, coordinates = roll()
     nb = ub.neighborhoods(x, radius=2.4)
@@ -310,6 +385,15 @@ def test_ragged_neighborhoods():
         ({"alignment": "anneal", "annealing": {"cooling": 1.5}}, "cooling = 1.5 is out of range"),
         ({"solve_tol": -1}, "solve_tol = -1 is out of range"),
         ({"overlap_penalty": float("nan")}, "overlap_penalty = nan is out of range"),
+        ({"include_self": False, "partition": 20}, "include_self = False is not possible in cells"),
+        (
+            {"objective": "R_C", "cut": True},
+            "cut = True is not possible with objective = 'R_C': leave cut out",
+        ),
+        (
+            {"objective": "R_C", "alignment": "auto"},
+            "alignment = 'auto' is not possible with objective = 'R_C'",
+        ),
         ({"n_components": 4}, "n_components = 4 exceeds the 3 dimensions"),
         ({"n_neighbors": 50}, "n_neighbors = 50 needs at least 51 points, got n_samples = 50"),
         ({"tangent_neighbors": 50}, "tangent_neighbors = 50 needs at least 51 points"),

@@ -53,6 +53,25 @@ def test_the_solution_is_the_dense_one(x, sizes, d, objective):
         np.testing.assert_allclose(y[here].mean(axis=0), start[here].mean(axis=0), atol=1e-12)
 
 
+@pytest.mark.parametrize("q", [3, 5, 20])
+def test_tangents_and_eq_11_without_the_point_itself(q):
+    """A_i = P_i polar(P_i' (H X_i)' H Y_i), with P_i and H_i of neighborhoods that do not hold their own point."""
+    x, y, d = RNG.normal(size=(90, q)), RNG.normal(size=(90, 2)), 2
+    nb = ub.neighborhoods(x, 6)
+    problem = _core.Problem(_core.Points(x), nb.core, d, "R", 0, False)
+    tangents = problem.tangents(6, 0)
+    found, _ = tangents.equation(tangents.frames_of(y.ravel()))
+    expected = np.zeros_like(y)
+    for i in range(90):
+        members, whole = nb[i], np.append(i, nb[i])
+        hx = x[members] - x[members].mean(axis=0)
+        basis = np.linalg.svd(hx, full_matrices=False)[2][:d].T
+        around = x[whole] - x[whole].mean(axis=0)
+        u, _, vt = np.linalg.svd(basis.T @ around.T @ y[whole])
+        expected[members] += hx @ basis @ u @ vt
+    np.testing.assert_allclose(found.reshape(y.shape), expected, atol=1e-9)
+
+
 def true_residual(problem, sides, y):
     return np.linalg.norm(sides - problem.apply(y)) / np.linalg.norm(sides)
 

@@ -26,22 +26,22 @@ SHAKEN = TRUTH + RNG.normal(scale=0.3, size=TRUTH.shape)
 METHODS, OBJECTIVES = ("global", "pointwise", "paper"), ("R_N", "R")
 
 
-def value(y, objective="R_N", x=X, nb=NB):
-    m = ub.faithfulness(x, y, neighborhoods=nb)
+def value(y, objective="R_N", x=X, nb=NB, include_self=True):
+    m = ub.faithfulness(x, y, neighborhoods=nb, include_self=include_self)
     return m.r_n if objective == "R_N" else m.r
 
 
-def holdings(nb):
-    """The neighborhoods, each with its own point, as index lists."""
-    return [[i, *nb[i]] for i in range(len(nb))]
+def holdings(nb, include_self=True):
+    """The neighborhoods, each with its own point or without it, as index lists."""
+    return [[i, *nb[i]] if include_self else list(nb[i]) for i in range(len(nb))]
 
 
-def textbook_step(x, y, nb, objective):
+def textbook_step(x, y, nb, objective, include_self=True):
     """Frames by SVD, then eq. 11 with a dense pseudo-inverse."""
     n = len(x)
     matrix, sides = np.zeros((n, n)), np.zeros(y.shape)
-    for members in holdings(nb):
-        center = np.eye(len(members)) - 1 / len(members)
+    for members in holdings(nb, include_self):
+        center = np.eye(len(members)) - 1 / max(1, len(members))
         hx = center @ x[members]
         size = (hx**2).sum()
         if size == 0:
@@ -54,16 +54,17 @@ def textbook_step(x, y, nb, objective):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("ragged", [False, True])
-def test_the_system_is_that_of_the_paper(objective, ragged):
+def test_the_system_is_that_of_the_paper(objective, ragged, include_self):
     x, y = X[:150], SHAKEN[:150]
     nb = ub.neighborhoods(x, radius=5.0) if ragged else ub.neighborhoods(x, 6)
-    matrix, sides, _ = textbook_step(x, y, nb, objective)
-    problem = _core.Problem(_core.Points(x), nb.core, 2, objective, 0)
+    matrix, sides, _ = textbook_step(x, y, nb, objective, include_self)
+    problem = _core.Problem(_core.Points(x), nb.core, 2, objective, 0, include_self)
     found, reached = problem.frames(y)
     scale = np.abs(sides).max()
     np.testing.assert_allclose(found.reshape(y.shape), sides, atol=1e-10 * scale)
-    np.testing.assert_allclose(reached, value(y, objective, x, nb), rtol=1e-10)
+    np.testing.assert_allclose(reached, value(y, objective, x, nb, include_self), rtol=1e-10)
     applied = problem.apply(y.ravel()).reshape(y.shape)
     np.testing.assert_allclose(applied, matrix @ y, atol=1e-10 * scale)
     np.testing.assert_allclose(problem.diagonal(), np.diag(matrix), rtol=1e-10)
@@ -89,6 +90,35 @@ def test_the_objective_never_rises_and_is_what_it_says(method, objective):
     assert found.n_iter == len(found.history) - 1
     assert found.objective == objective
     assert found.history[-1] < 0.5 * found.history[0]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_neighborhoods_without_the_point_itself_are_refined(wide):
+    """R_N of other neighborhoods falls further where these are what is refined."""
+    x = np.hstack([X, np.zeros((N, 12))]) @ np.linalg.qr(np.eye(15) + 0.1)[0] if wide else X
+    found, other = (
+        refine(x, SHAKEN, neighborhoods=NB, include_self=own, max_iter=25, tol=0) for own in (False, True)
+    )
+    np.testing.assert_allclose(found.history[0], value(SHAKEN, x=x, include_self=False), rtol=1e-9)
+    np.testing.assert_allclose(found.history[-1], value(found.embedding, x=x, include_self=False), rtol=1e-9)
+    assert found.history[-1] < value(other.embedding, x=x, include_self=False)
+    assert value(other.embedding, x=x) < value(found.embedding, x=x)
+
+
+def test_a_point_that_is_no_neighbor_follows_its_neighbors():
+    far = np.vstack([X, X[:1] + 1.0])
+    nb = ub.neighborhoods(far, K)
+    lists = nb.indices.reshape(N + 1, K)
+    lists = np.where(lists == N, nb[N][:1], lists)[:N]  # nobody lists the last point
+    lists = [list(dict.fromkeys(row[row != i])) for i, row in enumerate(lists)] + [list(nb[N])]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in lists])])
+    graph = sp.csr_array((np.ones(indptr[-1]), np.concatenate(lists), indptr), shape=(N + 1, N + 1))
+    nb = ub.Neighborhoods.from_graph(graph, weights="none")
+    start = np.vstack([SHAKEN, SHAKEN[:1]])
+    with pytest.warns(ub.GapWarning, match=f"1 point is in no neighborhood .the first is {N}."):
+        found = refine(far, start, neighborhoods=nb, include_self=False, max_iter=3)
+    assert np.isfinite(found.embedding).all()
+    assert found.history[-1] < found.history[0]
 
 
 def test_noise_in_the_embedding_is_taken_out():
@@ -224,10 +254,10 @@ def test_what_cannot_be_fixed(fixed, message):
         refine(X, SHAKEN, neighborhoods=NB, fixed=fixed)
 
 
-def textbook_means(x, y, nb):
+def textbook_means(x, y, nb, include_self):
     """Eq. 12, then eq. 13: each point moves to the mean of where its neighborhoods place it."""
     sums, counts = np.zeros(y.shape), np.zeros(len(y))
-    for members in holdings(nb):
+    for members in holdings(nb, include_self):
         hx = x[members] - x[members].mean(axis=0)
         u, _, vt = np.linalg.svd(hx.T @ (y[members] - y[members].mean(axis=0)), full_matrices=False)
         frame = u @ vt
@@ -237,12 +267,14 @@ def textbook_means(x, y, nb):
     return sums / counts[:, None]
 
 
-def test_steps_of_the_paper_are_those_of_the_textbook():
+@pytest.mark.parametrize("include_self", [True, False])
+def test_steps_of_the_paper_are_those_of_the_textbook(include_self):
     x, y = X[:150], SHAKEN[:150]
-    nb = ub.neighborhoods(x, 6)
-    found = refine(x, y, neighborhoods=nb, method="paper", objective="R", guard=False, max_iter=4, tol=0)
+    nb = ub.neighborhoods(x, 7)  # each point is the neighbor of another
+    limits = {"guard": False, "max_iter": 4, "tol": 0, "include_self": include_self}
+    found = refine(x, y, neighborhoods=nb, method="paper", objective="R", **limits)
     for _ in range(4):
-        y = textbook_means(x, y, nb)
+        y = textbook_means(x, y, nb, include_self)
     np.testing.assert_allclose(found.embedding, y, atol=1e-10 * np.abs(y).max())
 
 

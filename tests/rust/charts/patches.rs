@@ -92,7 +92,7 @@ fn measures_are_those_of_the_points() {
             assert!((a - b).abs() < 1e-9 * a, "{a} {b}");
         }
     }
-    let bound = |source: Source| mean_lower_bound(source, 2, &graph, &Unmonitored).unwrap();
+    let bound = |source: Source| mean_lower_bound(source, 2, &graph, true, &Unmonitored).unwrap();
     let (one, two) = (bound((&points(&x)).into()), bound((&found).into()));
     assert!((one - two).abs() < 1e-9 * one, "{one} {two}");
 }

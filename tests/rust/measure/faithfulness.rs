@@ -430,10 +430,10 @@ fn the_mean_bound_is_that_of_neighborhoods_with_a_size() {
     (0..20).for_each(|i| x.row_mut(i).fill(1.0));
     let graph = graph(&x, 6);
     let m = measured(&x, &gaussian(60, 2, 110), &graph, Default::default());
-    let mean = mean_lower_bound(&points(&x), 2, &graph, &Unmonitored).unwrap();
+    let mean = mean_lower_bound(&points(&x), 2, &graph, true, &Unmonitored).unwrap();
     assert!(m.means.n_degenerate > 0 && (mean - m.means.lower_bound).abs() <= 1e-13 * mean);
     let one = Array2::ones((20, 3));
-    assert_eq!(mean_lower_bound(&points(&one), 2, &self::graph(&one, 6), &Unmonitored), Ok(0.0));
+    assert_eq!(mean_lower_bound(&points(&one), 2, &self::graph(&one, 6), true, &Unmonitored), Ok(0.0));
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn the_bound_alone_is_that_of_the_full_run() {
             for (a, p) in bounds.iter().zip(m.per_point.iter()) {
                 assert!((a - p.bound).abs() <= 1e-13 * a + 1e-30, "q = {q}, d = {d}: {a:e}, {:e}", p.bound);
             }
-            let mean = mean_lower_bound(&points(&x), d, &graph, &Unmonitored).unwrap();
+            let mean = mean_lower_bound(&points(&x), d, &graph, true, &Unmonitored).unwrap();
             assert!((mean - m.means.lower_bound).abs() <= 1e-13 * mean + 1e-30, "q = {q}, d = {d}: {mean:e}");
         }
     }

@@ -200,6 +200,11 @@ PARAMETERS = table(
             that were measured, or a full one with NaN where none was. Each neighborhood then gets coordinates
             from the distances within it. n_neighbors=None means 12 neighbors in a full matrix, and all that were
             measured, at most 50, in a sparse one.
+        include_self
+            If True, each point belongs to its own neighborhood. With False, tangents, eq. 11, refinement and
+            `faithfulness_` leave it out; greedy steps still place it with its neighborhood, because nothing
+            else would. A point that is no neighbor of any other follows its neighbors, and a
+            :class:`GapWarning` is issued.
         callback
             Function called as ``callback(stage, done, total, best)`` about every 20 ms, where `best` is the
             lowest objective yet, or None. If it returns True, the fit stops: before there is an embedding,
@@ -207,6 +212,7 @@ PARAMETERS = table(
             measured.
         """,
         metric=choice("euclidean", "precomputed"),
+        include_self=boolean,
         callback=function,
     ),
     GreedyProcrustes=entries(
@@ -227,11 +233,17 @@ PARAMETERS = table(
             Method that refines the embedding, as in :func:`unbend.refine`; None skips this step. "auto" is
             "global", but skips the step if tangent spaces come from more points than a neighborhood has:
             refinement would fit the noise then.
+        objective
+            The measure that eq. 11 and refinement minimize: in "R" each neighborhood counts by its size, in
+            "R_N" all count equally. "R_C" is for maps that keep angles, not lengths. It takes the scale of each
+            neighborhood from the density, so points must be even in the embedding, not in X, and it keeps these
+            scales up to ten steps of refinement by R_C.
         random_state
             Seed or generator for annealing and for the greedy embedding that it may start from; nothing
             else is random. With an int, each fit gives the same embedding.
         """,
         refine=KINDS["refine"],
+        objective=choice("R_N", "R", "R_C"),
         random_state=seed,
     ),
     MaximumVarianceUnfolding=entries(

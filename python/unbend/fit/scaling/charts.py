@@ -45,9 +45,11 @@ def problem_of(
     objective: Objective,
     n_jobs: int | None,
     progress: Progress,
+    graph: Neighborhoods | None = None,
 ) -> Problem:
-    """Return the problem of the measured pairs: each point with its nearest ones, in a chart of its own."""
-    graph, measured, threads = neighbors_of(pairs, n_neighbors), pairs.graph, thread_count(n_jobs)
+    """Return the problem of the measured pairs: each point with its nearest ones in a chart, or with a `graph`."""
+    graph = neighbors_of(pairs, n_neighbors) if graph is None else graph
+    measured, threads = pairs.graph, thread_count(n_jobs)
     measured.sort_indices()
     lists = _core.Graph(measured.indices.astype(np.uint32), indptr=measured.indptr.astype(np.int64))
     with progress.stage("charts", pairs.n_points):

@@ -15,7 +15,7 @@ from ...core.arrays import as_count, thread_count
 from ...core.caller import warn
 from ...core.random import RandomState, seed_from
 
-__all__ = ["GapWarning", "Spectrum", "smallest_eigenvectors"]
+__all__ = ["GapWarning", "Spectrum", "smallest_eigenvectors", "warn_of_unheld"]
 
 Array = npt.NDArray[np.float64]
 Solver = Literal["dense", "factor", "polynomial"]
@@ -40,6 +40,17 @@ class GapWarning(UserWarning):
     >>> found[0].category is GapWarning
     True
     """
+
+
+def warn_of_unheld(unheld: npt.NDArray[Any]) -> None:
+    """Warn of points that are in no neighborhood, if there are any."""
+    if len(unheld):
+        many = f"{len(unheld)} points are" if len(unheld) > 1 else "1 point is"
+        warn(
+            f"{many} in no neighborhood (the first is {unheld[0]}), so nothing determines where to put "
+            f"{'them' if len(unheld) > 1 else 'it'}: set include_self=True",
+            GapWarning,
+        )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ...metrics.faithful import measured
 from ..embedding import Embedding
 from ..problem import Array, Problem
 from ..refine import Steps, refined
-from .eigenvectors import GapWarning, Spectrum, smallest_eigenvectors
+from .eigenvectors import Spectrum, smallest_eigenvectors, warn_of_unheld
 from .rectify import best_map
 
 __all__ = [
@@ -214,11 +214,4 @@ def _warn_of_unheld(parts: _core._Sparse) -> None:
     """Warn of points that are in no neighborhood: their rows are empty, and they lie anywhere."""
     indptr, _, values = parts
     sums = np.add.reduceat(np.append(np.abs(values), 0.0), np.minimum(indptr[:-1], len(values)))
-    unheld = np.flatnonzero((np.diff(indptr) == 0) | (sums == 0))
-    if len(unheld):
-        many = f"{len(unheld)} points are" if len(unheld) > 1 else "1 point is"
-        warn(
-            f"{many} in no neighborhood (the first is {unheld[0]}), so nothing determines where to put "
-            f"{'them' if len(unheld) > 1 else 'it'}: set include_self=True",
-            GapWarning,
-        )
+    warn_of_unheld(np.flatnonzero((np.diff(indptr) == 0) | (sums == 0)))

@@ -19,13 +19,17 @@
 //! that leave the cluster, so f cannot rise. Annealing alone cannot reflect a whole cluster.
 //! With `alone`, there are neither sweeps nor rotations of clusters, and the last frames are returned, not the best.
 //!
-//! Cost: O(k d^3) per move, whatever the dimension of the data; at most `tried` n moves per stage.
+//! The sums sum_j c P_i'P_j O_j of all points are kept, and an accepted move changes those of the neighbors alone.
+//!
+//! Cost, whatever the dimension of the data: O(d^2) for a move of a small rotation, O(d^3) for that of a random frame,
+//! and O(k d^3) if it is accepted; at most `tried` n moves per stage.
 
 use super::{Aligned, Connection, SITES, STAGE, Scratch, multiply};
 use crate::embed::{check_range, check_sometimes};
 use crate::error::{Error, Result};
 use crate::linalg::{dot, polar};
 use crate::monitor::{Monitor, Silent};
+use crate::parallel::fill_rows;
 use crate::rng::{Stream, normal, stream, uniform};
 
 const LOWEST: f64 = 1e-2; // The last temperature, as a share of the first.
@@ -261,26 +265,31 @@ struct Run<'a> {
     temperature: f64,
     /// The standard angle of small rotations.
     step: f64,
-    /// The frame of a move, and the sum of eq. 9 over the neighbors.
+    /// The frame of a move, and its difference to the present one.
     proposed: Vec<f64>,
-    pull: Vec<f64>,
+    difference: Vec<f64>,
+    /// sum_j c P_i'P_j O_j over the neighbors of every point, which O_i must fit.
+    pulls: Vec<f64>,
 }
 
 impl<'a> Run<'a> {
     fn new(connection: &'a Connection, params: &'a AnnealParams, round: usize, rotations: Vec<f64>) -> Self {
         let size = connection.n_components() * connection.n_components();
         let rng = stream(params.seed, "anneal", round as u64);
-        let (proposed, pull) = (vec![0.0; size], vec![0.0; size]);
-        Run { connection, params, round, rng, rotations, temperature: 0.0, step: 1.0, proposed, pull }
+        let (proposed, difference, pulls) = (vec![0.0; size], vec![0.0; size], vec![0.0; rotations.len()]);
+        let (temperature, step) = (0.0, 1.0);
+        Run { connection, params, round, rng, rotations, temperature, step, proposed, difference, pulls }
     }
 
     fn cool(&mut self, sites: &[u32], trace: &mut Vec<f64>, monitor: &dyn Monitor) -> Result<()> {
         if sites.is_empty() {
             return Ok(());
         }
+        self.sum_pulls(monitor)?;
         let hottest = self.hottest(sites);
         self.temperature = hottest;
         while self.temperature > LOWEST * hottest {
+            self.sum_pulls(monitor)?; // what rounding adds up to within a stage is forgotten
             let stage = match self.connection.n_components() {
                 1 => self.stage(sites, 1, monitor)?,
                 2 => self.stage(sites, 2, monitor)?,
@@ -295,6 +304,15 @@ impl<'a> Run<'a> {
             self.report((hottest / self.temperature).ln() / -LOWEST.ln(), monitor);
         }
         Ok(())
+    }
+
+    /// Sums the pulls of all points again. Cost: O(n k d^3).
+    fn sum_pulls(&mut self, monitor: &dyn Monitor) -> Result<()> {
+        let size = self.proposed.len();
+        let (connection, rotations) = (self.connection, &self.rotations);
+        fill_rows(&mut self.pulls, size, STAGE, &Silent(monitor), <()>::default, |(), i, pull| {
+            connection.pull(i, rotations, pull);
+        })
     }
 
     /// The temperature at which the chosen share of mean increases by random frames would be accepted.
@@ -363,8 +381,9 @@ impl<'a> Run<'a> {
     }
 
     #[inline(always)]
-    fn change(&mut self, i: usize, d: usize) -> f64 {
-        self.connection.change_sized(i, &self.rotations, &self.proposed, d, &mut self.pull)
+    fn change(&self, i: usize, d: usize) -> f64 {
+        let (old, pull) = (&self.rotations[i * d * d..][..d * d], &self.pulls[i * d * d..][..d * d]);
+        change(old, &self.proposed[..d * d], pull)
     }
 
     #[inline(always)]
@@ -372,9 +391,23 @@ impl<'a> Run<'a> {
         let delta = self.change(i, d);
         let accept = delta <= 0.0 || -delta >= self.temperature * (1.0 - uniform(&mut self.rng)).ln();
         if accept {
-            self.rotations[i * d * d..][..d * d].copy_from_slice(&self.proposed[..d * d]);
+            self.accept(i, d);
         }
         accept
+    }
+
+    /// Takes the proposed frame of `i`: the pulls at its neighbors change by c P_j'P_i times the difference.
+    #[inline(always)]
+    fn accept(&mut self, i: usize, d: usize) {
+        let size = d * d;
+        let (proposed, difference) = (&self.proposed[..size], &mut self.difference[..size]);
+        let own = &mut self.rotations[i * size..][..size];
+        (0..size).for_each(|ab| difference[ab] = proposed[ab] - own[ab]);
+        own.copy_from_slice(proposed);
+        for edge in self.connection.edges(i) {
+            let pull = &mut self.pulls[self.connection.end(edge) * size..][..size];
+            self.connection.add_transposed(edge, difference, d, pull);
+        }
     }
 
     /// Cools, and chooses the size of small rotations for the next stage.
@@ -418,16 +451,21 @@ fn plane(rng: &mut Stream, d: usize) -> (usize, usize) {
 impl Connection {
     /// Change of f of eq. 9 when the frame of `i` becomes P_i O: every edge at i is in the sums of both its ends.
     pub fn change(&self, i: usize, rotations: &[f64], rotation: &[f64]) -> f64 {
-        let d = self.n_components;
-        self.change_sized(i, rotations, rotation, d, &mut vec![0.0; d * d])
+        let size = self.n_components * self.n_components;
+        let mut pull = vec![0.0; size];
+        self.pull(i, rotations, &mut pull);
+        change(&rotations[i * size..][..size], rotation, &pull)
     }
 
+    /// Adds c P_j'P_i `rotation` to `out`, for the edge from i to j.
     #[inline(always)]
-    fn change_sized(&self, i: usize, rotations: &[f64], rotation: &[f64], d: usize, pull: &mut [f64]) -> f64 {
-        let pull = &mut pull[..d * d];
-        self.pull_sized(i, rotations, d, pull);
-        let old = &rotations[i * d * d..][..d * d];
-        -2.0 * (0..d * d).map(|ab| (rotation[ab] - old[ab]) * pull[ab]).sum::<f64>()
+    fn add_transposed(&self, edge: usize, rotation: &[f64], d: usize, out: &mut [f64]) {
+        let (product, count) = (self.product(edge), f64::from(self.counts[edge]));
+        for (out, rotation) in out.chunks_exact_mut(d).zip(rotation.chunks_exact(d)) {
+            for (out, column) in out.iter_mut().zip(product.chunks_exact(d)) {
+                *out += count * (0..d).map(|row| column[row] * rotation[row]).sum::<f64>();
+            }
+        }
     }
 
     fn check_frames(&self, rotations: &[f64]) -> Result<()> {
@@ -515,6 +553,12 @@ impl Connection {
         let outside = |i: &u32| labels[*i as usize] != largest[components[*i as usize] as usize];
         Ok(all_points(self).filter(outside).collect())
     }
+}
+
+/// Change of f when a frame with this pull is replaced.
+#[inline(always)]
+fn change(old: &[f64], new: &[f64], pull: &[f64]) -> f64 {
+    -2.0 * (0..pull.len()).map(|ab| (new[ab] - old[ab]) * pull[ab]).sum::<f64>()
 }
 
 /// The product of column `a` of one d x d matrix and column `b` of another.

@@ -223,9 +223,11 @@ pub fn mean_lower_bound<'x, 'p: 'x>(
     x: impl Into<Source<'x, 'p>>,
     n_components: usize,
     neighborhoods: &Neighborhoods,
+    include_self: bool,
     monitor: &dyn Monitor,
 ) -> Result<f64> {
-    let bounds = bounds(x.into(), n_components, neighborhoods, Default::default(), monitor)?;
+    let params = FaithfulnessParams { include_self, ..Default::default() };
+    let bounds = bounds(x.into(), n_components, neighborhoods, params, monitor)?;
     let count = bounds.iter().flatten().count();
     let sum: f64 = bounds.chunks(CHUNK).map(|chunk| chunk.iter().flatten().sum::<f64>()).sum();
     Ok(if count > 0 { sum / count as f64 } else { 0.0 })
