@@ -33,7 +33,8 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
     "greedy": {"searched neighbor": 28.0, "refined coordinate": 310.0, "tangent or shape entry": 10.0,
         "tangent neighbor": 5.3, "start": 2.7, "cut axis": 610.0, "cut coordinate": 97.0},
     "alignment": {"point": 260.0, "neighbor": 27.0, "tangent entry": 9.7, "shape entry": 11.0,
-        "pair of axes": 15.0, "tangent neighbor": 9.1, "cut axis": 360.0, "cut coordinate": 80.0},
+        "pair of axes": 15.0, "tangent neighbor": 9.1, "cut axis": 360.0, "cut coordinate": 80.0,
+        "bound neighbor": 30.0, "term": 300.0},
     "isomap": {"neighbor": 41.0, "pair of points": 2.7, "landmark distance": 4.3, "pair of landmarks": 5.7,
         "distance in a block": 26.0},
     "normalized": {"factor entry": 13.0},
@@ -85,6 +86,8 @@ class Sizes:
     cut: bool = False
     landmarks: int | None = None  # None if all points are.
     points_per_cell: int | None = None  # Without the halo; None for no cells.
+    bound: bool = False  # True if there are ties or fixed points.
+    terms: int = 0  # Number of terms of ties and of fixed points that may give way.
 
     def __post_init__(self) -> None:
         # Products of small NumPy integers such as np.int8 overflow; those of int do not.
@@ -141,6 +144,8 @@ def terms(sizes: Sizes) -> dict[str, float]:
         "start": n * d * (s.starts + running),
         "coordinate": n * d,
         "refined coordinate": n * d * s.refined,
+        "bound neighbor": n * k * s.bound,
+        "term": s.terms,
         "cut axis": n**0.8 * k * d * s.cut,  # The measured share of a cut falls with n.
         "cut coordinate": n * d * min(s.threads, _core.MAX_ROOTS) * s.cut,
         "factor entry": n * k * d * math.log2(n + 1),

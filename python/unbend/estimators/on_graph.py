@@ -38,10 +38,12 @@ from ..fit.scaling.run import check_joined
 from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
 from ..graph.copies import search_distinct
+from ..graph.groups import search_groups
 from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 from ..graph.neighbors import neighborhoods as neighborhoods_of
 from ..metrics.faithful import measured
 from .base import Estimator, Placed, warn_if_equal
+from .joint import Joint
 
 __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
 
@@ -140,18 +142,20 @@ class GraphEstimator(Estimator):
         if self.n_components > q:
             raise ValueError(f"n_components = {self.n_components} exceeds the {q} dimensions of the data")
         k = self._neighbor_count(n, neighborhoods)
-        searched = neighborhoods is None
-        sizes = self._sized(Sizes(n, q, self.n_components, k, x.dtype.itemsize, searched=searched))
+        joint = Joint.of(n, int(self.n_components), k, **known)
+        sizes = Sizes(n, q, self.n_components, k, x.dtype.itemsize, searched=neighborhoods is None)
+        sizes = self._sized(joint.sized(sizes))
         memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
         settings, points = self._settings(sizes), _core.Points(x)
-        graph = self._search(points, k, progress) if neighborhoods is None else neighborhoods
-        check_connected(graph.component_labels, self.disconnected)
-        warn_if_equal(x)
+        graph = self._found(points, k, progress, joint) if neighborhoods is None else neighborhoods
         objective: Objective = getattr(self, "objective", "R_N")
         problem = Problem(points, graph, int(self.n_components), objective, self.n_jobs)
+        problem = replace(problem, weights=joint.weights, bonds=joint.bonds)
+        check_connected(problem.component_labels, self.disconnected)
+        warn_if_equal(x)
         embedding = self._run(settings, problem, sizes, progress)
         self.X_fit_, self.neighborhoods_ = problem.points, graph
-        self.n_neighbors_, self.component_labels_ = graph.typical_size, graph.component_labels
+        self.n_neighbors_, self.component_labels_ = graph.typical_size, problem.component_labels
         self.__dict__.update(embedding.attributes())
 
     def _estimate(self, n: int, q: int, itemsize: int) -> int:
@@ -161,6 +165,11 @@ class GraphEstimator(Estimator):
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
         """Return the number of neighbors per point, if there are points enough."""
         return neighbor_count(self.n_neighbors, n) if given is None else size_of(given, n)
+
+    def _found(self, points: _core.Points, k: int, progress: Progress, joint: Joint) -> Neighborhoods:
+        if joint.groups is None:
+            return self._search(points, k, progress)
+        return search_groups(points, k, joint.groups, lambda own: self._search(own, k, progress))
 
     def _search(self, points: _core.Points, k: int, progress: Progress) -> Neighborhoods:
         method, recall = self.neighbors_method, self.neighbors_recall
@@ -177,7 +186,8 @@ class GraphEstimator(Estimator):
         """Return points that lie among those of `source` carried to `target`."""
         if np.array_equal(points, source):
             return target.astype(np.float64), np.zeros(len(points))
-        labels, k, spacing = self.component_labels_, self.n_neighbors_, self._spacing()
+        # Groups that ties join have motions of their own, so these are the components of the graph.
+        labels, k, spacing = self.neighborhoods_.component_labels, self.n_neighbors_, self._spacing()
         return Carrier(labels, k, self.AFFINE, spacing, self.n_jobs).carry(source, target, points)
 
     def _spacing(self) -> float | None:
@@ -231,23 +241,27 @@ class ProcrustesEstimator(GraphEstimator):
                 'metric = "precomputed" takes neighbors from the distances: pass no neighborhoods'
             )
         else:
-            self._fit_distances(self._validated(X, reset=True), progress)
+            self._fit_distances(self._validated(X, reset=True), progress, **known)
 
-    def _fit_distances(self, x: Any, progress: Progress) -> None:
+    def _fit_distances(self, x: Any, progress: Progress, **known: Any) -> None:
         n, d = x.shape[0], int(self.n_components)
         if d >= n:
             raise ValueError(f"n_components = {d} needs at least {d + 1} points, got n_samples = {n}")
         k = self._measured_neighbors(x)
-        sizes = self._sized(self._sizes_of_distances(n, min(k, x.nnz // n + 1) if issparse(x) else k))
+        joint = Joint.of(n, d, k, **known)
+        sizes = joint.sized(self._sizes_of_distances(n, min(k, x.nnz // n + 1) if issparse(x) else k))
+        sizes = self._sized(sizes)
         memory.check(self._peak_of_distances(sizes), self.max_memory)
         pairs, settings = pairs_of(x), self._settings(sizes)
         check_joined(pairs, self.disconnected)
         problem = problem_of(pairs, k, d, self.objective, self.n_jobs, progress)
+        problem = replace(problem, weights=joint.weights, bonds=joint.bonds)
         if has_gaps(problem) and getattr(self, "alignment", None) == "tree":
             problem = replace(problem, guess=guess_of(pairs, d, self.random_state, progress))
         embedding = self._run(settings, problem, sizes, progress)
         self.X_fit_, self.neighborhoods_ = pairs.graph, problem.neighborhoods
-        self.n_neighbors_, self.component_labels_ = problem.neighborhoods.typical_size, pairs.labels
+        self.n_neighbors_, labels = problem.neighborhoods.typical_size, pairs.labels
+        self.component_labels_ = labels if joint.bonds is None else joint.bonds.joined(labels)
         self.__dict__.update(embedding.attributes())
 
     def _measured_neighbors(self, x: Any) -> int:
@@ -306,7 +320,7 @@ class ProcrustesEstimator(GraphEstimator):
     def _settings(self, sizes: Sizes) -> Any:
         needed = memory.peak(self.ALGORITHM, replace(sizes, cut=True, searched=True))
         parameters = self.get_params(deep=False) | {"cut_memory": needed}
-        if self.metric == "precomputed":
+        if self.metric == "precomputed" or sizes.bound:
             parameters |= {"cut": False, "candidates": False}
         return self.SETTINGS.of(parameters)
 

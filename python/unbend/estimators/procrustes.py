@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 from ..core import memory
 from ..core.memory import Sizes
+from ..core.parameters import documented
 from ..core.progress import Callback, Progress
 from ..core.random import RandomState
+from ..core.shared_parameters import FUNCTIONS
 from ..fit.problem import Objective, Problem
 from ..fit.procrustes.alignment import AlignedEmbedding, AlignmentSettings, Method, warn_if_not_flat
 from ..fit.trust.run import judged
@@ -16,6 +18,7 @@ from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from ..partition.embed import within
 from ..partition.run import USUAL_POINTS
 from .base import estimator
+from .joint import FIT
 from .on_graph import ProcrustesEstimator
 from .tables.attributes import PROCRUSTES
 
@@ -45,6 +48,36 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     ALGORITHM = "alignment"
     SETTINGS = AlignmentSettings
+
+    @documented(FIT, FUNCTIONS)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        neighborhoods: Neighborhoods | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        ties: Any = None,
+        fixed: Any = None,
+    ) -> ProcrustesAlignment:
+        """Embed the data; several groups of points in one map, and points with known places, if they are given.
+
+        A fit that fails, or is stopped or interrupted, leaves the estimator unchanged. float32 and float64
+        arrays are kept as they are, not copied.
+
+        Parameters
+        ----------
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        known = {"sample_weight": sample_weight, "groups": groups, "ties": ties, "fixed": fixed}
+        given = {name: value for name, value in known.items() if value is not None}
+        return self._fitted(X, neighborhoods=neighborhoods, **given)
 
     def __init__(
         self,
@@ -82,6 +115,23 @@ class ProcrustesAlignment(ProcrustesEstimator):
             self._check_points(name, getattr(self, name))
         if self.partition is not None and self.cut is True:
             raise ValueError("cut = True is not possible in cells: set partition = None")
+
+    def _fit(
+        self, X: Any, progress: Progress, neighborhoods: Neighborhoods | None = None, **known: Any
+    ) -> None:
+        name = next(iter(known), None)
+        if self.partition is not None and name is not None:
+            raise ValueError(f"{name} is not possible in cells: set partition = None")
+        if "groups" in known and neighborhoods is not None:
+            raise ValueError("groups say where neighbors are searched: pass no neighborhoods, or no groups")
+        if "groups" in known and self.metric == "precomputed":
+            raise ValueError(
+                "groups need points: with metric = 'precomputed', neighbors are those with distances"
+            )
+        for name in ("cut", "candidates"):
+            if getattr(self, name) is True and not known.keys().isdisjoint(("ties", "fixed")):
+                raise ValueError(f"{name} = True does not go with ties or fixed points: leave {name} out")
+        super()._fit(X, progress, neighborhoods, **known)
 
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
         if given is not None and self.partition is not None:
