@@ -69,5 +69,7 @@ class Joint:
         return cls(sample_weights(sample_weight, n), numbers, bonds)
 
     def sized(self, sizes: Sizes) -> Sizes:
-        """Return the sizes of a fit with those of its bonds."""
-        return sizes if self.bonds is None else replace(sizes, bound=True, terms=self.bonds.n_terms)
+        """Return the sizes of a fit with those of its groups and bonds."""
+        if self.groups is None and self.bonds is None:
+            return sizes
+        return replace(sizes, bound=True, terms=0 if self.bonds is None else self.bonds.n_terms)

@@ -129,8 +129,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
                 "groups need points: with metric = 'precomputed', neighbors are those with distances"
             )
         for name in ("cut", "candidates"):
-            if getattr(self, name) is True and not known.keys().isdisjoint(("ties", "fixed")):
-                raise ValueError(f"{name} = True does not go with ties or fixed points: leave {name} out")
+            if getattr(self, name) is True and not known.keys().isdisjoint(("groups", "ties", "fixed")):
+                raise ValueError(f"{name} = True does not go with groups, ties or fixed points: leave {name} out")
         super()._fit(X, progress, neighborhoods, **known)
 
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
