@@ -34,7 +34,7 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
         "tangent neighbor": 5.3, "start": 2.7, "cut axis": 610.0, "cut coordinate": 97.0},
     "alignment": {"point": 260.0, "neighbor": 27.0, "tangent entry": 9.7, "shape entry": 11.0,
         "pair of axes": 15.0, "tangent neighbor": 9.1, "cut axis": 360.0, "cut coordinate": 80.0,
-        "bound neighbor": 30.0, "term": 300.0},
+        "bound neighbor": 30.0, "grouped entry": 16.0, "term": 300.0},
     "isomap": {"neighbor": 41.0, "pair of points": 2.7, "landmark distance": 4.3, "pair of landmarks": 5.7,
         "distance in a block": 26.0},
     "normalized": {"factor entry": 13.0},
@@ -87,6 +87,7 @@ class Sizes:
     landmarks: int | None = None  # None if all points are.
     points_per_cell: int | None = None  # Without the halo; None for no cells.
     bound: bool = False  # True if there are groups, ties or fixed points.
+    grouped: bool = False  # True if the points are copied, to set groups apart.
     terms: int = 0  # Number of terms of ties and of fixed points that may give way.
 
     def __post_init__(self) -> None:
@@ -145,6 +146,7 @@ def terms(sizes: Sizes) -> dict[str, float]:
         "coordinate": n * d,
         "refined coordinate": n * d * s.refined,
         "bound neighbor": n * k * s.bound,
+        "grouped entry": n * q * s.grouped,
         "term": s.terms,
         "cut axis": n**0.8 * k * d * s.cut,  # The measured share of a cut falls with n.
         "cut coordinate": n * d * min(s.threads, _core.MAX_ROOTS) * s.cut,

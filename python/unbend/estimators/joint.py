@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import Matrix
 from ..core.kinds import Kind
 from ..core.memory import Sizes
 from ..core.parameters import entries, table
 from ..fit.bonds import Bonds, Pins, Ties
-from ..graph.groups import group_numbers
+from ..graph.groups import group_numbers, set_apart
 from ..metrics.sampling import sample_weights
 
 __all__ = ["FIT", "Joint"]
@@ -68,8 +69,13 @@ class Joint:
         numbers = None if groups is None else group_numbers(groups, n, k)
         return cls(sample_weights(sample_weight, n), numbers, bonds)
 
+    def set_apart(self, x: Matrix) -> Matrix:
+        """Return points with their groups far from each other."""
+        return x if self.groups is None else set_apart(x, self.groups)
+
     def sized(self, sizes: Sizes) -> Sizes:
         """Return the sizes of a fit with those of its groups and bonds."""
         if self.groups is None and self.bonds is None:
             return sizes
-        return replace(sizes, bound=True, terms=0 if self.bonds is None else self.bonds.n_terms)
+        terms = 0 if self.bonds is None else self.bonds.n_terms
+        return replace(sizes, bound=True, terms=terms, grouped=self.groups is not None)

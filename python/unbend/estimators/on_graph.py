@@ -38,7 +38,6 @@ from ..fit.scaling.run import check_joined
 from ..fit.trust.run import run_trusted
 from ..graph.carry import Carrier
 from ..graph.copies import search_distinct
-from ..graph.groups import search_groups
 from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 from ..graph.neighbors import neighborhoods as neighborhoods_of
 from ..metrics.faithful import measured
@@ -146,15 +145,15 @@ class GraphEstimator(Estimator):
         sizes = Sizes(n, q, self.n_components, k, x.dtype.itemsize, searched=neighborhoods is None)
         sizes = self._sized(joint.sized(sizes))
         memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
-        settings, points = self._settings(sizes), _core.Points(x)
-        graph = self._found(points, k, progress, joint) if neighborhoods is None else neighborhoods
+        settings, points = self._settings(sizes), _core.Points(joint.set_apart(x))
+        graph = self._search(points, k, progress) if neighborhoods is None else neighborhoods
         objective: Objective = getattr(self, "objective", "R_N")
         problem = Problem(points, graph, int(self.n_components), objective, self.n_jobs)
         problem = replace(problem, weights=joint.weights, bonds=joint.bonds)
         check_connected(problem.component_labels, self.disconnected)
         warn_if_equal(x)
         embedding = self._run(settings, problem, sizes, progress)
-        self.X_fit_, self.neighborhoods_ = problem.points, graph
+        self.X_fit_, self.neighborhoods_ = problem.points if joint.groups is None else x, graph
         self.n_neighbors_, self.component_labels_ = graph.typical_size, problem.component_labels
         self.__dict__.update(embedding.attributes())
 
@@ -165,11 +164,6 @@ class GraphEstimator(Estimator):
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
         """Return the number of neighbors per point, if there are points enough."""
         return neighbor_count(self.n_neighbors, n) if given is None else size_of(given, n)
-
-    def _found(self, points: _core.Points, k: int, progress: Progress, joint: Joint) -> Neighborhoods:
-        if joint.groups is None:
-            return self._search(points, k, progress)
-        return search_groups(points, k, joint.groups, lambda own: self._search(own, k, progress))
 
     def _search(self, points: _core.Points, k: int, progress: Progress) -> Neighborhoods:
         method, recall = self.neighbors_method, self.neighbors_recall

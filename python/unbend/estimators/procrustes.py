@@ -130,7 +130,9 @@ class ProcrustesAlignment(ProcrustesEstimator):
             )
         for name in ("cut", "candidates"):
             if getattr(self, name) is True and not known.keys().isdisjoint(("groups", "ties", "fixed")):
-                raise ValueError(f"{name} = True does not go with groups, ties or fixed points: leave {name} out")
+                raise ValueError(
+                    f"{name} = True does not go with groups, ties or fixed points: leave {name} out"
+                )
         super()._fit(X, progress, neighborhoods, **known)
 
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:

@@ -1,17 +1,15 @@
-"""Neighbors within groups of points, such as slices or batches that lie apart in a space of their own."""
+"""Groups of points, such as slices or batches, each of which may lie anywhere in space."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
-from .neighbors import Neighborhoods
+from ..core.arrays import Matrix
 
-__all__ = ["group_numbers", "search_groups"]
+__all__ = ["group_numbers", "set_apart"]
 
 Indices = npt.NDArray[np.uint32]
 
@@ -33,30 +31,26 @@ def group_numbers(groups: Any, n: int, k: int) -> Indices | None:
     return None if len(names) == 1 else numbers.ravel().astype(np.uint32)
 
 
-def search_groups(
-    points: _core.Points, k: int, numbers: Indices, search: Callable[[_core.Points], Neighborhoods]
-) -> Neighborhoods:
-    """Return the `k` neighbors of every point within its group, as `search` finds them among the points of one.
+def set_apart(x: Matrix, numbers: Indices) -> Matrix:
+    """Return a copy of points with their groups far from each other, so that nearest points are of the same group.
+
+    Each group is centered and moved along the first axis. Neighborhoods keep their shapes.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from unbend.graph.neighbors import search
-    >>> x = _core.Points(np.array([[0.0], [0.1], [1.0], [1.2]]))
-    >>> nearest = lambda points: search(points, 1, "exact", 1.0, 0, None)
-    >>> search_groups(x, 1, np.array([0, 1, 0, 1], dtype=np.uint32), nearest).indices.tolist()
-    [2, 3, 0, 1]
+    >>> x = np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 1.0], [0.9, 1.0]])
+    >>> set_apart(x, np.array([0, 1, 0, 1], dtype=np.uint32)).round(1).tolist()
+    [[-0.5, 0.0], [1.8, 0.0], [0.5, 0.0], [2.6, 0.0]]
     """
-    n = len(points)
-    indices, distances = np.empty((n, k), dtype=np.uint32), np.empty((n, k))
-    order = np.argsort(numbers, kind="stable").astype(np.uint32)
-    found: list[Neighborhoods] = []
+    apart, start = np.empty(x.shape), 0.0
+    order = np.argsort(numbers, kind="stable")
     for rows in np.split(order, np.cumsum(np.bincount(numbers))[:-1]):
-        own = search(_core.Points(points.array[rows]))
-        indices[rows] = rows[own.indices].reshape(-1, k)
-        distances[rows] = np.asarray(own.distances).reshape(-1, k)
-        found.append(own)
-    graph = Neighborhoods(indices.ravel(), n_neighbors=k, distances=distances.ravel())
-    graph.method = "exact" if all(one.method == "exact" for one in found) else "approximate"
-    graph.recall_ = min(one.recall_ or 0.0 for one in found)
-    return graph
+        own = x[rows].astype(np.float64)
+        own -= own.mean(axis=0)
+        radius = float(np.sqrt((own**2).sum(axis=1).max())) or 1.0
+        # Any two points of a group are nearer to each other than to any point of another.
+        own[:, 0] += start + 3.0 * radius
+        start += 6.0 * radius
+        apart[rows] = own
+    return apart

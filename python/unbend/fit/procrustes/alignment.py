@@ -136,7 +136,8 @@ class _Task:
         start, rotations = bonds.begun(free.embedding.reshape(-1, d), labels)
         sides = np.einsum("na,nab->nb", right_hand_side.reshape(-1, d), rotations[labels])
         bound, tol = BoundSystem(problem.core, bonds), self.settings.solve_tol
-        return solve_bound(bound, problem.core, sides.ravel(), start.ravel(), tol=tol, ask=self._ask)
+        found = solve_bound(bound, problem.core, sides.ravel(), start.ravel(), tol=tol, ask=self._ask)
+        return replace(found, n_iter=free.n_iter + found.n_iter)
 
     def score(self, candidate: Candidate) -> float:
         """Return R_N plus the penalty for overlap; both are noted in the trace."""
