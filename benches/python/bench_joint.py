@@ -20,7 +20,7 @@ import unbend as ub
 from scipy.spatial import procrustes
 from timing import machine, row, use_threads
 
-SLICES, PULL, NOISE = 10, 0.01, 0.05
+SLICES, PULL, NOISE = 10, 0.01, 0.02
 
 
 def main():

@@ -86,7 +86,7 @@ class Sizes:
     cut: bool = False
     landmarks: int | None = None  # None if all points are.
     points_per_cell: int | None = None  # Without the halo; None for no cells.
-    bound: bool = False  # True if there are groups, ties or fixed points.
+    bound: bool = False  # True if there are ties or fixed points.
     grouped: bool = False  # True if the points are copied, to set groups apart.
     terms: int = 0  # Number of terms of ties and of fixed points that may give way.
 

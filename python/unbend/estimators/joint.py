@@ -75,7 +75,5 @@ class Joint:
 
     def sized(self, sizes: Sizes) -> Sizes:
         """Return the sizes of a fit with those of its groups and bonds."""
-        if self.groups is None and self.bonds is None:
-            return sizes
-        terms = 0 if self.bonds is None else self.bonds.n_terms
-        return replace(sizes, bound=True, terms=terms, grouped=self.groups is not None)
+        sizes = replace(sizes, grouped=self.groups is not None)
+        return sizes if self.bonds is None else replace(sizes, bound=True, terms=self.bonds.n_terms)

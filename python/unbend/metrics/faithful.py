@@ -131,11 +131,11 @@ class Faithfulness(WithErrors):
     per_point: Mapping[str, Array] = field(repr=False)
     centers: npt.NDArray[np.uint32] = field(repr=False)
     _overlap: LazyOverlap = field(repr=False, compare=False)
-    _weights: Array | None = field(repr=False, compare=False)
     cut_share: float = 0.0
     cut_length: float = 0.0
     n_cut_pairs: int = 0
     whole: Faithfulness | None = field(default=None, repr=False)
+    _weights: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Add the overlap, which is computed at the first access."""

@@ -248,6 +248,8 @@ def sample_weights(values: Any, n: int) -> Array | None:
         raise ValueError(
             f"sample_weight has shape {weights.shape}: {(n,)} is needed, one number for each point"
         )
+    if not weights.any():
+        raise ValueError("all weights of sample_weight are zero: they must be above 0")
     wrong = ~((weights > 0) & np.isfinite(weights))
     if wrong.any():
         point = int(np.flatnonzero(wrong)[0])

@@ -209,7 +209,7 @@ def test_what_cannot_be_tied(given, message):
 
 def test_what_does_not_go_together():
     ties = {"ties": [[0, 1]]}
-    with pytest.raises(ValueError, match="cut = True does not go with groups, ties or fixed points"):
+    with pytest.raises(ValueError, match="cut = True does not go with ties or fixed points"):
         ub.ProcrustesAlignment(cut=True).fit(PLANE, **ties)
     with pytest.raises(ValueError, match="ties is not possible in cells"):
         ub.ProcrustesAlignment(partition=50).fit(PLANE, **ties)
