@@ -1,6 +1,7 @@
 """Slices of a process in one map, and a map that receives new points.
 
     python benches/python/bench_joint.py                  # ten slices of 10,000 points; --points 100000
+    python benches/python/bench_joint.py --update         # a tenth of 100,000 points joins the map of the others
     python benches/python/bench_joint.py --quick          # does everything run?
 
 The slices are one roll with noise that is pulled apart slowly along its axis. Each slice lies elsewhere in
@@ -9,6 +10,10 @@ column. Each disparity to the truth is divided by that of a fit of its slice alo
 neighbors, and the worst ratio is printed. The motion is the root mean square distance between the images of a
 point in slices that follow each other. Noise is the error of two fits of single slices, added in squares; the
 motion should be at most the truth plus the noise.
+
+With --update, the new points are either random points of a roll with noise or its last tenth. The time of an
+update is compared with that of a fit of all points; errors are root mean square distances to the truth after the
+best motion of the old map, as shares of the usual distance of the nearest neighbor.
 """
 
 import argparse
@@ -28,10 +33,14 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--points", type=int, default=10_000, help="points of each slice")
     parser.add_argument("--quick", action="store_true", help="small slices: does everything run?")
+    parser.add_argument("--update", action="store_true", help="measure updates, not slices")
     options = parser.parse_args()
     use_threads(options.threads)
     print(machine(options.threads, ("unbend", "numpy", "scipy")))
-    slices(2_000 if options.quick else options.points)
+    if options.update or options.quick:
+        updates(5_000 if options.quick else max(options.points, 100_000))
+    if not options.update:
+        slices(2_000 if options.quick else options.points)
 
 
 def slices(n):
@@ -83,6 +92,48 @@ def timed(estimator, points, **given):
     begun = time.process_time()
     estimator.fit(points, **given)
     return estimator, time.process_time() - begun, memory()
+
+
+def updates(n):
+    """Compare updates of a map by a tenth of the points with fits of all points."""
+    x, truth = ub.datasets.swiss_roll(n, noise=NOISE, random_state=0)
+    spacing = np.median(ub.neighborhoods(truth, 1).distances)
+    row(
+        "new points",
+        "fit, CPU s",
+        "update, CPU s",
+        "share",
+        "old moved",
+        "error, old",
+        "error, new",
+        "of a fit",
+    )
+    row(*["---"] * 8)
+    orders = {
+        "among the old": np.random.default_rng(0).permutation(n),
+        "beyond them": np.argsort(truth[:, 0]),
+    }
+    first = n - n // 10
+    for name, order in orders.items():
+        points, image = x[order], truth[order]
+        whole, seconds, _ = timed(ub.ProcrustesAlignment(random_state=0), points)
+        psa = ub.ProcrustesAlignment(random_state=0).fit(points[:first])
+        old, begun = psa.embedding_, time.process_time()
+        psa.update(points[first:])
+        spent = time.process_time() - begun
+        moved = np.abs(psa.embedding_[:first] - old).max()
+        apart, of_fit = errors(image, psa.embedding_, first), errors(image, whole.embedding_, first)
+        cells = (f"{seconds:.2f}", f"{spent:.2f}", f"{spent / seconds:.2f}", f"{moved / spacing:.1g}")
+        shares = (apart[:first], apart[first:], of_fit[first:])
+        row(name, *cells, *(f"{np.sqrt((part**2).mean()) / spacing:.2f}" for part in shares))
+    print()
+
+
+def errors(truth, y, first):
+    """The distance of each image to the truth, after the motion that fits the first best."""
+    centers = truth[:first].mean(axis=0), y[:first].mean(axis=0)
+    u, _, vt = np.linalg.svd((y[:first] - centers[1]).T @ (truth[:first] - centers[0]))
+    return np.linalg.norm((y - centers[1]) @ (u @ vt) + centers[0] - truth, axis=1)
 
 
 def disparity(truth, y):

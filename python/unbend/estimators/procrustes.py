@@ -184,9 +184,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
         graph = self._search(checked, k, progress)
         problem = Problem(checked, graph, int(self.n_components), self.objective, self.n_jobs)
         check_connected(problem.component_labels, self.disconnected)
-        labels, is_wide = self.neighborhoods_.component_labels, self.tangent_neighbors_ != self.n_neighbors_
-        refines = self.refine is not None and not (self.refine == "auto" and is_wide)
-        y = updated(settings, problem, self.embedding_, labels, progress, refines)
+        y = updated(settings, problem, self.embedding_, self.neighborhoods_.component_labels, progress)
         found = AlignedEmbedding(
             embedding=y,
             trace=self.trace_,

@@ -1,8 +1,8 @@
 """New points in an embedding whose points stay where they are.
 
-New points among old ones are carried by the motion that fits their neighbors. Those beyond them are embedded with
-the old points nearby, as in section 4.2 of Goldberg & Ritov (2009), with these in their places. In the end, all new
-points move to the means of where their neighborhoods place them (eq. 13).
+New points among old ones are carried by the motion that fits their neighbors. Those beyond them are embedded
+with the old points nearby, as in section 4.2 of Goldberg & Ritov (2009), with these in their places. Refining the
+new points afterwards (eq. 13) changed no measure, so it is left out.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ... import _core
 from ...core.progress import Progress
@@ -17,13 +18,11 @@ from ...graph.carry import Carrier
 from ...graph.copies import search_distinct
 from ..bonds import Bonds, Pins
 from ..problem import Array, Indices, Problem
-from ..refine import Steps, refined
 from .alignment import AlignmentSettings
 
 __all__ = ["updated"]
 
-STEPS = 4
-"""Number of steps of eq. 13 after new points have a place. Fixed points are near all of them, so few are enough."""
+Rows = npt.NDArray[np.intp]
 
 RINGS = 2
 """Old points up to this number of steps on the graph are embedded again with new points beyond them."""
@@ -35,7 +34,6 @@ def updated(
     known: Array,
     labels: Indices,
     progress: Progress,
-    refines: bool,
 ) -> Array:
     """Return the embedding of all points; the first have the places `known` and belong to components `labels`."""
     first, k = len(known), problem.neighborhoods.typical_size
@@ -50,14 +48,12 @@ def updated(
     if len(beyond):
         y[beyond] = _grown(settings, problem, y, beyond, progress)
     held = np.arange(first)
-    problem = replace(problem, bonds=Bonds(Pins(held, known, np.full(first, np.inf))))
-    if refines:
-        y = refined(problem, y, Steps("pointwise", STEPS), progress).embedding
-    return problem.laid_out(y)
+    pins = Pins(held, known, np.full(first, np.inf))
+    return replace(problem, bonds=Bonds(pins)).laid_out(y)
 
 
 def _grown(
-    settings: AlignmentSettings, problem: Problem, y: Array, beyond: Indices, progress: Progress
+    settings: AlignmentSettings, problem: Problem, y: Array, beyond: Rows, progress: Progress
 ) -> Array:
     """Return the places of points beyond those that have a place, embedded with those nearby."""
     lists, rows = problem.neighborhoods.indices.reshape(len(problem), -1), beyond

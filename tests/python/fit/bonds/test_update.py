@@ -25,7 +25,7 @@ def test_an_updated_map_is_as_good_as_a_fit_of_all(order):
     assert updated is psa
     np.testing.assert_array_equal(psa.embedding_[:2700], old)
     whole = ub.ProcrustesAlignment(random_state=0).fit(x)
-    assert error(truth, psa.embedding_) < 1.5 * error(truth, whole.embedding_)
+    assert error(truth, psa.embedding_) < 1.2 * error(truth[:2700], old)
     assert psa.faithfulness_.r_n < 1.05 * whole.faithfulness_.r_n
     assert psa.verdict_.trusted
     for name in ("X_fit_", "embedding_", "component_labels_", "neighborhoods_", "cut_"):
