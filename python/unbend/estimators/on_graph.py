@@ -243,9 +243,10 @@ class ProcrustesEstimator(GraphEstimator):
             raise ValueError(f"n_components = {d} needs at least {d + 1} points, got n_samples = {n}")
         k = self._measured_neighbors(x)
         joint = Joint.of(n, d, k, **known)
-        sizes = joint.sized(self._sizes_of_distances(n, min(k, x.nnz // n + 1) if issparse(x) else k))
-        sizes = self._sized(sizes)
-        memory.check(self._peak_of_distances(sizes), self.max_memory)
+        measured = min(2 * x.nnz, n**2) if issparse(x) else n**2
+        sizes = self._sized(joint.sized(self._sizes_of_distances(n, min(k, measured // n + 1), measured)))
+        lacks_some = measured < n**2 or bool(np.isnan(x).any())
+        memory.check(self._peak_of_distances(sizes, lacks_some), self.max_memory)
         pairs, settings = pairs_of(x), self._settings(sizes)
         check_joined(pairs, self.disconnected)
         problem = problem_of(pairs, k, d, self.objective, self.n_jobs, progress)
@@ -263,19 +264,23 @@ class ProcrustesEstimator(GraphEstimator):
         most = MAX_MEASURED_NEIGHBORS if self.n_neighbors is None and issparse(x) else None
         return most or neighbor_count(self.n_neighbors, x.shape[0])
 
-    def _sizes_of_distances(self, n: int, k: int) -> Sizes:
-        return Sizes(n, k + 2, self.n_components, k, searched=False)
+    def _sizes_of_distances(self, n: int, k: int, measured: int) -> Sizes:
+        return Sizes(n, k + 2, self.n_components, k, searched=False, measured=measured)
 
-    def _peak_of_distances(self, sizes: Sizes) -> int:
+    def _peak_of_distances(self, sizes: Sizes, lacks_some: bool) -> int:
         """Return the bytes of a fit: of its charts, or of the scaling that its first frames come from."""
-        scaled = Sizes(sizes.n, 0, sizes.d, sizes.k)
-        return max(memory.peak(self.ALGORITHM, sizes), memory.peak("graph scaling", scaled))
+        needed = memory.peak(self.ALGORITHM, sizes)
+        if not lacks_some or getattr(self, "alignment", None) != "tree":
+            return needed
+        degree = sizes.measured // sizes.n + 1
+        scaled = Sizes(sizes.n, 0, sizes.d, degree, measured=sizes.measured)
+        return max(needed, memory.peak("graph scaling", scaled))
 
     def _estimate(self, n: int, q: int, itemsize: int) -> int:
         if self.metric == "euclidean":
             return super()._estimate(n, q, itemsize)
         k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
-        return self._peak_of_distances(self._sized(self._sizes_of_distances(n, k)))
+        return self._peak_of_distances(self._sized(self._sizes_of_distances(n, k, n * k)), True)
 
     def _validated(self, X: Any, reset: bool, finite: bool = False) -> Any:
         if self.metric == "euclidean":
