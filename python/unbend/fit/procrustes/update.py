@@ -2,7 +2,7 @@
 
 New points among old ones are carried by the motion that fits their neighbors. Those beyond them are embedded
 with the old points nearby, as in section 4.2 of Goldberg & Ritov (2009), with these in their places. Refining the
-new points afterwards (eq. 13) changed no measure, so it is left out.
+new points after that (eq. 13) changed no measure, so it is left out.
 """
 
 from __future__ import annotations
