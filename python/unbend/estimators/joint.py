@@ -1,4 +1,4 @@
-"""What a fit can be given besides points: weights, groups, ties between points, and known places."""
+"""Input of a fit besides its points: weights, groups, ties between points, and known places."""
 
 from __future__ import annotations
 
