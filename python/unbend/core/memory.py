@@ -31,16 +31,19 @@ __all__ = [
 # fmt: off
 COEFFICIENTS: dict[str, dict[str, float]] = {
     "greedy": {"searched neighbor": 28.0, "refined coordinate": 310.0, "tangent or shape entry": 10.0,
-        "tangent neighbor": 5.3, "start": 2.7, "cut axis": 610.0, "cut coordinate": 97.0},
+        "tangent neighbor": 5.3, "start": 2.7, "cut axis": 610.0, "cut coordinate": 97.0,
+        "measured distance": 100.0},
     "alignment": {"point": 260.0, "neighbor": 27.0, "tangent entry": 9.7, "shape entry": 11.0,
-        "pair of axes": 15.0, "tangent neighbor": 9.1, "cut axis": 360.0, "cut coordinate": 80.0},
+        "pair of axes": 15.0, "tangent neighbor": 9.1, "cut axis": 360.0, "cut coordinate": 80.0,
+        "bound neighbor": 30.0, "grouped entry": 16.0, "term": 300.0, "measured distance": 100.0},
     "isomap": {"neighbor": 41.0, "pair of points": 2.7, "landmark distance": 4.3, "pair of landmarks": 5.7,
         "distance in a block": 26.0},
     "normalized": {"factor entry": 13.0},
     "laplacian": {"neighbor": 84.0, "factor entry": 3.8},
     "linear": {"coordinate": 8.9, "entry in a block": 21.0, "axis entry": 27.0, "pair of axis entries": 31.0},
     "projection": {"coordinate": 9.6, "entry in a block": 38.0, "map entry": 6.2},
-    "graph scaling": {"point": 5100.0, "neighbor": 190.0, "point in patches": 12000.0},
+    "graph scaling": {"point": 5100.0, "neighbor": 190.0, "point in patches": 12000.0,
+        "measured distance": 100.0},
     "scaling": {"point": 82.0, "entry in a block": 22.0, "pair of landmarks": 6.5},
 }
 # fmt: on
@@ -85,6 +88,10 @@ class Sizes:
     cut: bool = False
     landmarks: int | None = None  # None if all points are.
     points_per_cell: int | None = None  # Without the halo; None for no cells.
+    bound: bool = False  # True if there are ties or fixed points.
+    grouped: bool = False  # True if the points are copied, to set groups apart.
+    measured: int = 0  # Number of measured distances, in both directions, of fits from distances.
+    terms: int = 0  # Number of terms of ties and of fixed points that may give way.
 
     def __post_init__(self) -> None:
         # Products of small NumPy integers such as np.int8 overflow; those of int do not.
@@ -141,6 +148,10 @@ def terms(sizes: Sizes) -> dict[str, float]:
         "start": n * d * (s.starts + running),
         "coordinate": n * d,
         "refined coordinate": n * d * s.refined,
+        "bound neighbor": n * k * s.bound,
+        "grouped entry": n * q * s.grouped,
+        "term": s.terms,
+        "measured distance": s.measured,
         "cut axis": n**0.8 * k * d * s.cut,  # The measured share of a cut falls with n.
         "cut coordinate": n * d * min(s.threads, _core.MAX_ROOTS) * s.cut,
         "factor entry": n * k * d * math.log2(n + 1),

@@ -60,6 +60,9 @@ FUNCTIONS = table(
             1,024. By default all pairs of up to 2,000 points, and 1,000,000 pairs of more.
         random_state
             Seed or generator for the random samples. With an int, each call measures the same samples.
+        sample_weight : array-like of shape (n,)
+            Weight of the neighborhood of each point in the means over points, above 0; only their ratios
+            count. All count equally by default.
         per_point
             If True, return the value of each neighborhood instead of their mean.
         """,

@@ -44,7 +44,7 @@ class Refit:
         y = y.reshape(len(problem), -1)
         if self.tangent_neighbors is not None:
             return y
-        return refined(problem.core, y, Steps(), Progress(), problem.objective).embedding
+        return refined(problem, y, Steps(), Progress()).embedding
 
     def widened(self, factor: float) -> Refit:
         """Return the same with neighborhoods and tangents from more points."""

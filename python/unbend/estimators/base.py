@@ -203,11 +203,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fitted(self: Self, X: Any, **known: Any) -> Self:
         """Return the fitted estimator; restore its earlier attributes if the fit fails or is interrupted."""
+        return self._done(X, lambda progress: self._fit(X, progress, **known))
+
+    def _done(self: Self, X: Any, work: Callable[[Progress], None]) -> Self:
+        """Return the estimator after work on it that sets all attributes, or with those it had if that fails."""
         before = dict(self.__dict__)
         try:
             self._check()
             progress = Progress(self.verbose, self.callback, data=X)
-            self._fit(X, progress, **known)
+            work(progress)
             self._check_finite(X)
             self.timings_ = progress.timings
         except BaseException as error:

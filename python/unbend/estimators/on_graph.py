@@ -43,6 +43,7 @@ from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 from ..graph.neighbors import neighborhoods as neighborhoods_of
 from ..metrics.faithful import measured
 from .base import Estimator, Placed, warn_if_equal
+from .joint import Joint
 
 __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
 
@@ -141,18 +142,20 @@ class GraphEstimator(Estimator):
         if self.n_components > q:
             raise ValueError(f"n_components = {self.n_components} exceeds the {q} dimensions of the data")
         k = self._neighbor_count(n, neighborhoods)
-        searched = neighborhoods is None
-        sizes = self._sized(Sizes(n, q, self.n_components, k, x.dtype.itemsize, searched=searched))
+        joint = Joint.of(n, int(self.n_components), k, **known)
+        sizes = Sizes(n, q, self.n_components, k, x.dtype.itemsize, searched=neighborhoods is None)
+        sizes = self._sized(joint.sized(sizes))
         memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
-        settings, points = self._settings(sizes), _core.Points(x)
+        settings, points = self._settings(sizes), _core.Points(joint.set_apart(x))
         graph = self._search(points, k, progress) if neighborhoods is None else neighborhoods
-        check_connected(graph.component_labels, self.disconnected)
-        warn_if_equal(x)
         objective: Objective = getattr(self, "objective", "R_N")
         problem = Problem(points, graph, int(self.n_components), objective, self.n_jobs)
+        problem = replace(problem, weights=joint.weights, bonds=joint.bonds)
+        check_connected(problem.component_labels, self.disconnected)
+        warn_if_equal(x)
         embedding = self._run(settings, problem, sizes, progress)
-        self.X_fit_, self.neighborhoods_ = problem.points, graph
-        self.n_neighbors_, self.component_labels_ = graph.typical_size, graph.component_labels
+        self.X_fit_, self.neighborhoods_ = problem.points if joint.groups is None else x, graph
+        self.n_neighbors_, self.component_labels_ = graph.typical_size, problem.component_labels
         self.__dict__.update(embedding.attributes())
 
     def _estimate(self, n: int, q: int, itemsize: int) -> int:
@@ -178,7 +181,8 @@ class GraphEstimator(Estimator):
         """Return points that lie among those of `source` carried to `target`."""
         if np.array_equal(points, source):
             return target.astype(np.float64), np.zeros(len(points))
-        labels, k, spacing = self.component_labels_, self.n_neighbors_, self._spacing()
+        # Groups that ties join have motions of their own, so these are the components of the graph.
+        labels, k, spacing = self.neighborhoods_.component_labels, self.n_neighbors_, self._spacing()
         return Carrier(labels, k, self._stretches, spacing, self.n_jobs).carry(source, target, points)
 
     @property
@@ -239,23 +243,28 @@ class ProcrustesEstimator(GraphEstimator):
                 'metric = "precomputed" takes neighbors from the distances: pass no neighborhoods'
             )
         else:
-            self._fit_distances(self._validated(X, reset=True), progress)
+            self._fit_distances(self._validated(X, reset=True), progress, **known)
 
-    def _fit_distances(self, x: Any, progress: Progress) -> None:
+    def _fit_distances(self, x: Any, progress: Progress, **known: Any) -> None:
         n, d = x.shape[0], int(self.n_components)
         if d >= n:
             raise ValueError(f"n_components = {d} needs at least {d + 1} points, got n_samples = {n}")
         k = self._measured_neighbors(x)
-        sizes = self._sized(self._sizes_of_distances(n, min(k, x.nnz // n + 1) if issparse(x) else k))
-        memory.check(self._peak_of_distances(sizes), self.max_memory)
+        joint = Joint.of(n, d, k, **known)
+        measured = min(2 * x.nnz, n**2) if issparse(x) else n**2
+        sizes = self._sized(joint.sized(self._sizes_of_distances(n, min(k, measured // n + 1), measured)))
+        lacks_some = measured < n**2 or bool(np.isnan(x).any())
+        memory.check(self._peak_of_distances(sizes, lacks_some), self.max_memory)
         pairs, settings = pairs_of(x), self._settings(sizes)
         check_joined(pairs, self.disconnected)
         problem = problem_of(pairs, k, d, self.objective, self.n_jobs, progress)
+        problem = replace(problem, weights=joint.weights, bonds=joint.bonds)
         if has_gaps(problem) and getattr(self, "alignment", None) == "tree":
             problem = replace(problem, guess=guess_of(pairs, d, self.random_state, progress))
         embedding = self._run(settings, problem, sizes, progress)
         self.X_fit_, self.neighborhoods_ = pairs.graph, problem.neighborhoods
-        self.n_neighbors_, self.component_labels_ = problem.neighborhoods.typical_size, pairs.labels
+        self.n_neighbors_, labels = problem.neighborhoods.typical_size, pairs.labels
+        self.component_labels_ = labels if joint.bonds is None else joint.bonds.joined(labels)
         self.__dict__.update(embedding.attributes())
 
     def _measured_neighbors(self, x: Any) -> int:
@@ -263,19 +272,23 @@ class ProcrustesEstimator(GraphEstimator):
         most = MAX_MEASURED_NEIGHBORS if self.n_neighbors is None and issparse(x) else None
         return most or neighbor_count(self.n_neighbors, x.shape[0])
 
-    def _sizes_of_distances(self, n: int, k: int) -> Sizes:
-        return Sizes(n, k + 2, self.n_components, k, searched=False)
+    def _sizes_of_distances(self, n: int, k: int, measured: int) -> Sizes:
+        return Sizes(n, k + 2, self.n_components, k, searched=False, measured=measured)
 
-    def _peak_of_distances(self, sizes: Sizes) -> int:
+    def _peak_of_distances(self, sizes: Sizes, lacks_some: bool) -> int:
         """Return the bytes of a fit: of its charts, or of the scaling that its first frames come from."""
-        scaled = Sizes(sizes.n, 0, sizes.d, sizes.k)
-        return max(memory.peak(self.ALGORITHM, sizes), memory.peak("graph scaling", scaled))
+        needed = memory.peak(self.ALGORITHM, sizes)
+        if not lacks_some or getattr(self, "alignment", None) != "tree":
+            return needed
+        degree = sizes.measured // sizes.n + 1
+        scaled = Sizes(sizes.n, 0, sizes.d, degree, measured=sizes.measured)
+        return max(needed, memory.peak("graph scaling", scaled))
 
     def _estimate(self, n: int, q: int, itemsize: int) -> int:
         if self.metric == "euclidean":
             return super()._estimate(n, q, itemsize)
         k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
-        return self._peak_of_distances(self._sized(self._sizes_of_distances(n, k)))
+        return self._peak_of_distances(self._sized(self._sizes_of_distances(n, k, n * k)), True)
 
     def _validated(self, X: Any, reset: bool, finite: bool = False) -> Any:
         if self.metric == "euclidean":
@@ -316,7 +329,7 @@ class ProcrustesEstimator(GraphEstimator):
     def _settings(self, sizes: Sizes) -> Any:
         needed = memory.peak(self.ALGORITHM, replace(sizes, cut=True, searched=True))
         parameters = self.get_params(deep=False) | {"cut_memory": needed}
-        if self.metric == "precomputed":
+        if self.metric == "precomputed" or sizes.bound:
             parameters |= {"cut": False, "candidates": False}
         return self.SETTINGS.of(parameters)
 

@@ -5,25 +5,34 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _core
 from ..core import memory
+from ..core.arrays import Matrix, check_finite
 from ..core.memory import Sizes
+from ..core.parameters import documented
 from ..core.progress import Callback, Progress
 from ..core.random import RandomState
-from ..fit.problem import Objective, Problem
+from ..core.shared_parameters import FUNCTIONS
+from ..fit.problem import Objective, Problem, check_connected
 from ..fit.procrustes.alignment import AlignedEmbedding, AlignmentSettings, Method, warn_if_not_flat
 from ..fit.procrustes.conformal import refined_by_r_c, scaled
+from ..fit.procrustes.update import updated
 from ..fit.trust.run import judged
 from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from ..partition.embed import within
 from ..partition.run import USUAL_POINTS
 from .base import estimator
+from .joint import FIT
 from .on_graph import ProcrustesEstimator
 from .tables.attributes import PROCRUSTES
 
 __all__ = ["ProcrustesAlignment"]
 
 
-@estimator((*PROCRUSTES, "loops_", "alignment_"), scopes=("procrustes",))
+@estimator((*PROCRUSTES, "loops_", "alignment_", "groups_"), scopes=("procrustes",))
 class ProcrustesAlignment(ProcrustesEstimator):
     """Procrustes subspaces alignment (Goldberg & Ritov 2009, sections 4.2-4.3): all neighborhoods at once.
 
@@ -47,6 +56,36 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     ALGORITHM = "alignment"
     SETTINGS = AlignmentSettings
+
+    @documented(FIT, FUNCTIONS)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        neighborhoods: Neighborhoods | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        ties: Any = None,
+        fixed: Any = None,
+    ) -> ProcrustesAlignment:
+        """Embed the data; several groups of points in one map, and points with known places, if they are given.
+
+        A fit that fails, or is stopped or interrupted, leaves the estimator unchanged. float32 and float64
+        arrays are kept as they are, not copied.
+
+        Parameters
+        ----------
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        known = {"sample_weight": sample_weight, "groups": groups, "ties": ties, "fixed": fixed}
+        given = {name: value for name, value in known.items() if value is not None}
+        return self._fitted(X, neighborhoods=neighborhoods, **given)
 
     def __init__(
         self,
@@ -100,6 +139,105 @@ class ProcrustesAlignment(ProcrustesEstimator):
                 raise ValueError(
                     f"{name} = {value!r} is not possible with objective = 'R_C': leave {name} out"
                 )
+
+    def update(self, X: Any) -> ProcrustesAlignment:
+        """Add new points to the embedding. The old points stay exactly where they are.
+
+        New points among old ones are carried by their neighbors, and others are embedded with the old points
+        nearby. Then all attributes are those of all points, the old ones first; `verdict_` judges the whole, and
+        all neighborhoods weigh the same. It takes a fraction of the time of a fit. Old points do not improve:
+        fit again once the new points say more than the old ones. An update that fails changes nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, q)
+            New points.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the embedding is cut, or of groups, of distances, or of a graph without its short circuits.
+
+        Examples
+        --------
+        >>> import numpy as np, unbend as ub
+        >>> X, _ = ub.datasets.swiss_roll(2000, random_state=0)
+        >>> psa = ub.ProcrustesAlignment().fit(X[:1800])
+        >>> before = psa.embedding_
+        >>> after = psa.update(X[1800:]).embedding_
+        >>> after.shape, bool(np.array_equal(after[:1800], before))
+        ((2000, 2), True)
+        """
+        check_is_fitted(self)
+        self._check_update()
+        new = self._validated(X, reset=False)
+        check_finite(new)
+        points = np.concatenate([self.X_fit_, new.astype(self.X_fit_.dtype, copy=False)])
+        return self._done(points, lambda progress: self._update(points, progress))
+
+    def _check_update(self) -> None:
+        """Raise a ValueError if the embedding cannot take new points."""
+        if self.metric == "precomputed":
+            raise ValueError("update needs points: with metric = 'precomputed' there are distances only")
+        n_left_out = len(self.short_circuits_) + len(self.outliers_)
+        for held, what in (
+            (getattr(self, "groups_", None) is not None, "is of groups"),
+            (len(self.cut_pairs_) > 0, f"has a cut through {len(self.cut_pairs_):,} pairs of neighbors"),
+            (n_left_out > 0, f"leaves out {n_left_out:,} short circuits and outliers of its graph"),
+        ):
+            if held:
+                raise ValueError(f"the embedding {what}, so it takes no update: fit all points again")
+
+    def _update(self, points: Matrix, progress: Progress) -> None:
+        n, q = points.shape
+        k = min(self.n_neighbors_, n - 1)
+        sizes = Sizes(n, q, self.n_components, k, points.dtype.itemsize)
+        sizes = replace(super()._sized(sizes), cut=False, bound=True)
+        memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
+        settings, checked = self._settings(sizes), _core.Points(points)
+        graph = self._search(checked, k, progress)
+        problem = Problem(checked, graph, int(self.n_components), self.objective, self.n_jobs)
+        check_connected(problem.component_labels, self.disconnected)
+        y = updated(settings, problem, self.embedding_, self.neighborhoods_.component_labels, progress)
+        found = AlignedEmbedding(
+            embedding=y,
+            trace=self.trace_,
+            tangent_neighbors=self.tangent_neighbors_,
+            refinement=None,
+            n_iter=0,
+            cut_pairs=self.cut_pairs_,
+            cut=np.zeros(n, dtype=bool),
+            seams=self.seams_,
+            orientable=self.orientable_,
+            alignment=self.alignment_,
+            loops=self.loops_,
+        )
+        found = judged(found.measured(problem, progress), problem, progress)
+        self.X_fit_, self.neighborhoods_, self.component_labels_ = points, graph, graph.component_labels
+        self.__dict__.update(found.attributes())
+
+    def _fit(
+        self, X: Any, progress: Progress, neighborhoods: Neighborhoods | None = None, **known: Any
+    ) -> None:
+        name = next(iter(known), None)
+        if self.partition is not None and name is not None:
+            raise ValueError(f"{name} is not possible in cells: set partition = None")
+        if "groups" in known and neighborhoods is not None:
+            raise ValueError("groups say where neighbors are searched: pass no neighborhoods, or no groups")
+        if "groups" in known and self.metric == "precomputed":
+            raise ValueError(
+                "groups need points: with metric = 'precomputed', neighbors are those with distances"
+            )
+        for name in ("cut", "candidates"):
+            if getattr(self, name) is True and not known.keys().isdisjoint(("ties", "fixed")):
+                raise ValueError(f"{name} = True does not go with ties or fixed points: leave {name} out")
+        super()._fit(X, progress, neighborhoods, **known)
+        groups = known.get("groups")
+        self.groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
 
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
         if given is not None and self.partition is not None:

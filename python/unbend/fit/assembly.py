@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from .pins import HeldSystem
+from .bonds.system import BoundSystem, HeldSystem
 from .problem import Array
 
 SOLVE_TOL = 1e-6
 """Residual to which eq. 11 is solved: what is left changes R_N by less than a millionth of its lower bound."""
 
-__all__ = ["SOLVE_TOL", "Solution", "conjugate_gradients", "one_blas_thread", "solve"]
+__all__ = ["SOLVE_TOL", "Solution", "conjugate_gradients", "one_blas_thread", "solve", "solve_bound"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,19 @@ def solve(
         residual = float(np.linalg.norm(left)) / size
     # The residual that conjugate gradients carry along may be a little below the true one.
     return Solution(embedding, residual, steps, residual <= 1.01 * tol)
+
+
+def solve_bound(
+    bound: BoundSystem, problem: _core.Problem, right_hand_side: Array, start: Array, **limits: Any
+) -> Solution:
+    """Solve eq. 11 together with the terms of its bonds, as `solve` does.
+
+    `problem` is that of the bonds, or has other weights.
+    """
+    begun, sides = bound.start(start), bound.right_hand_side(right_hand_side)
+    precondition = bound.of(bound.problem).precondition
+    found = solve(bound.of(problem), sides, begun, preconditioner=precondition, **limits)
+    return replace(found, embedding=found.embedding[: len(start)])
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from .. import _core
 from ..core.progress import Progress
 from ..metrics import Faithfulness
 from .problem import Array, Problem
@@ -37,8 +36,7 @@ class Embedding:
 
     def laid_out(self: Found, problem: Problem) -> Found:
         """Return the embedding with its components straightened and set side by side."""
-        flat = _core.lay_out(self.embedding, problem.component_labels)
-        return replace(self, embedding=flat.reshape(self.embedding.shape))
+        return replace(self, embedding=problem.laid_out(self.embedding))
 
     def measured(self: Found, problem: Problem, progress: Progress) -> Found:
         """Return the embedding with its faithfulness."""

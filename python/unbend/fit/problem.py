@@ -15,6 +15,7 @@ from ..core.caller import warn
 from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 from ..metrics import Faithfulness
 from ..metrics.faithful import measured
+from .bonds import Bonds
 
 __all__ = [
     *("Array", "DisconnectedWarning", "Flags", "Indices", "Objective", "Problem"),
@@ -65,6 +66,9 @@ class Problem:
     order: Indices | None = field(default=None, repr=False)
     # Shape (n, d). Coordinates that give the first frames, if charts are too small to tell how neighbors lie.
     guess: Array | None = field(default=None, repr=False)
+    # Shape (n,). The weight of each neighborhood, if they differ; their mean is 1.
+    weights: Array | None = field(default=None, repr=False)
+    bonds: Bonds | None = None  # Points with known places, and ties between points.
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -95,12 +99,13 @@ class Problem:
     def core(self) -> _core.Problem:
         """The same problem in the core, with all that the core makes of it once."""
         d, graph, own = self.n_components, self.neighborhoods.core, self.include_self
-        return _core.Problem(self.source, graph, d, self.objective, self.threads, own)
+        return _core.Problem(self.source, graph, d, self.objective, self.threads, own, self.weights)
 
     @property
     def component_labels(self) -> Indices:
-        """The connected component of each point."""
-        return self.neighborhoods.component_labels
+        """The connected component of each point; ties join components of the graph."""
+        labels = self.neighborhoods.component_labels
+        return labels if self.bonds is None else self.bonds.joined(labels)
 
     @cached_property
     def components(self) -> list[Indices]:
@@ -109,9 +114,16 @@ class Problem:
 
     def faithfulness(self, y: Array, cut: Indices | None = None) -> Faithfulness:
         """Measure an embedding, which must not change after this; `cut` are the pairs that a cut parts."""
-        core, graph = self.core.faithfulness, self.neighborhoods
-        settings: Any = {"include_self": self.include_self, "n_jobs": self.n_jobs}
-        return measured(self.source, y, graph, cut=cut, core=core, own=True, **settings)
+        graph, core = self.neighborhoods, self.core.faithfulness
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "core": core, "own": True, "weights": self.weights}
+        options["include_self"] = self.include_self
+        return measured(self.source, self.apart(y), graph, cut=cut, **options)
+
+    def apart(self, y: Array) -> Array:
+        """Return an embedding with components that ties lay on each other side by side, to look for overlap."""
+        if self.bonds is None or self.bonds.ties is None:
+            return y
+        return np.asarray(_core.lay_out(y, self.neighborhoods.component_labels)).reshape(y.shape)
 
     @cached_property
     def renumbered(self) -> Problem:
@@ -124,7 +136,10 @@ class Problem:
         order, core = self.core.renumbered()
         graph = Neighborhoods.from_core(core.graph)
         guess = None if self.guess is None else self.guess[order]
+        weights = None if self.weights is None else self.weights[order]
+        bonds = self.bonds and self.bonds.renumbered(order)
         problem = replace(self, source=core.points, neighborhoods=graph, order=order, guess=guess)
+        problem = replace(problem, weights=weights, bonds=bonds)
         problem.__dict__["core"] = core  # made already; `core` is a cached property
         return problem
 
@@ -136,10 +151,28 @@ class Problem:
         held = np.bincount(self.neighborhoods.indices, minlength=len(self))
         return np.flatnonzero(held == 0).astype(np.uint32)
 
+    def laid_out(self, y: Array) -> Array:
+        """Return an embedding with its components straightened and set side by side; those with pins stay."""
+        labels = self.component_labels
+        if self.bonds is None or self.bonds.pins is None:
+            return np.asarray(_core.lay_out(y, labels)).reshape(y.shape)
+        free = ~np.isin(labels, labels[self.bonds.pins.rows])
+        if not free.any():
+            return y
+        own = np.unique(labels[free], return_inverse=True)[1].astype(np.uint32)
+        laid, beside = y.copy(), np.asarray(_core.lay_out(y[free], own)).reshape(-1, y.shape[1])
+        beside[:, 0] += y[~free, 0].max() + np.ptp(beside[:, 0]) / 10 - beside[:, 0].min()
+        laid[free] = beside
+        return laid
+
     def part(self, rows: Indices) -> Problem:
         """Return the problem of some points whose neighbors are all among them."""
         graph = Neighborhoods.from_core(self.neighborhoods.core.part(rows))
-        return replace(self, source=_core.Points(self.points[rows]), neighborhoods=graph, order=None)
+        return replace(self.of(rows), source=_core.Points(self.points[rows]), neighborhoods=graph, order=None)
+
+    def of(self, rows: Indices | None) -> Problem:
+        """Return the problem with the weights of some points, None for all, which have a source of their own."""
+        return self if self.weights is None or rows is None else replace(self, weights=self.weights[rows])
 
     def arranged(self, rows: Rows) -> Rows:
         """Return rows of the original points in the order of renumbered ones."""

@@ -17,10 +17,11 @@ from ..core.parameters import documented, entries, table
 from ..core.progress import Callback, Progress
 from ..graph.neighbors import Neighborhoods, resolve
 from ..metrics import faithfulness
-from ..metrics.sampling import pair
+from ..metrics.sampling import pair, sample_weights
 from ..metrics.table import PARAMETERS
-from .assembly import solve
-from .pins import HeldSystem, Pins
+from .assembly import solve, solve_bound
+from .bonds import Bonds, Pins
+from .bonds.system import BoundSystem
 from .problem import Array, Flags, Objective, Problem
 from .spectral.eigenvectors import warn_of_unheld
 from .trust.guard import Guard
@@ -58,9 +59,14 @@ _TABLE = table(
             "stress" compares distances in the embedding with shortest paths g on the neighborhood graph without
             short circuits: the sum of their squared differences, each divided by g, as a share of the sum of g.
             It corrects the shape of the whole. Of more than 1,500 points, paths from 200 landmarks count.
+        sample_weight : array-like of shape (n,)
+            Weight of the neighborhood of each point, above 0; only their ratios count. Raise it where the data
+            are good. All count equally by default.
         fixed
-            Points that must not move: their indices, and their coordinates, of shape (m, d). Y is moved to them
-            first: rotated, reflected and shifted, not stretched. All others are fitted to them.
+            Points with known places: their indices, and their coordinates, of shape (m, d). Y is moved to them
+            first: rotated, reflected and shifted, not stretched. All others are fitted to them. They do not
+            move, unless you add a third entry, one weight or m of them: then a pin gives way, and with weight 1
+            it counts as much as the neighborhoods that hold a usual point.
         include_self
             If True, each point belongs to its own neighborhood. If False, a point that is no neighbor of any
             other has no position of its own: it follows its neighbors, and a :class:`GapWarning` is issued.
@@ -170,6 +176,7 @@ def refine(
     neighborhoods: Neighborhoods | None = None,
     method: Method = "global",
     objective: Lowered = "R_N",
+    sample_weight: Any = None,
     fixed: Any = None,
     include_self: bool = True,
     rescale: bool = False,
@@ -214,23 +221,34 @@ def refine(
     flags = {"include_self": include_self, "guard": guard, "rescale": rescale}
     for name, value in {"method": method, "objective": objective, **flags, **limits}.items():
         _TABLE[""][name].check(value)
+    if objective == "stress" and sample_weight is not None:
+        raise ValueError(
+            "sample_weight does not go with objective = 'stress', which compares pairs: leave it out"
+        )
     if objective == "stress" and method != "global":
         raise ValueError(f"method = {method!r} does not lower objective = 'stress': use method = 'global'")
     graph = resolve(x, neighborhoods, n_neighbors, radius, n_jobs)
     frames: Objective = "R_N" if objective == "stress" else objective
-    problem = Problem(_core.Points(x), graph, y.shape[1], frames, n_jobs, bool(include_self))
+    weights, own = sample_weights(sample_weight, len(x)), bool(include_self)
+    problem = Problem(_core.Points(x), graph, y.shape[1], frames, n_jobs, own, weights=weights)
     warn_of_unheld(problem.unheld)
     start = np.array(y, dtype=np.float64, order="C")
     if rescale:
         start *= faithfulness(x, y, neighborhoods=graph, include_self=include_self, n_jobs=n_jobs).scale
     pins = None if fixed is None else Pins.of(fixed, *start.shape)
     if pins is not None:
-        start = pins.begun(start, graph.component_labels)
+        if pins.is_soft.any() and (method != "global" or objective not in ("R_N", "R")):
+            raise ValueError(
+                f"weights of fixed are for method = 'global' with objective = 'R_N' or 'R', not {method!r} with "
+                f"{objective!r}: leave them out, and the points do not move"
+            )
+        start = Bonds(pins).begun(start, graph.component_labels)[0]
+        problem = replace(problem, bonds=Bonds(pins))
     steps = Steps(method, int(max_iter), tol, max_time)
     watched, progress = Guard(problem, start), Progress(verbose, callback)
     if objective == "stress":
         return _stressed(watched, steps, progress, pins, bool(guard))
-    return refined(problem.core, start, steps, progress, frames, guard=watched if guard else None, pins=pins)
+    return refined(problem, start, steps, progress, guard=watched if guard else None)
 
 
 def _stressed(
@@ -249,7 +267,7 @@ def _stressed(
     def run(guard: Guard | None) -> Refinement:
         left = steps.max_time and max(LEAST_SECONDS, steps.max_time + begin - time.perf_counter())
         limits = replace(steps, max_time=left)
-        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins).run()
+        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins is not None).run()
 
     with progress.stage("refine"):
         if not guarded:
@@ -284,24 +302,29 @@ class Steps:
 
 
 def refined(
-    problem: _core.Problem,
+    problem: Problem,
     start: Array,
     steps: Steps,
     progress: Progress,
-    objective: Objective,
     known: tuple[float, float] | None = None,
     guard: Guard | None = None,
-    pins: Pins | None = None,
+    core: _core.Problem | None = None,
 ) -> Refinement:
-    """Refine an embedding of a problem; `known` are R_N of the start and its lower bound, if measured."""
+    """Refine an embedding of a problem; `known` are R_N of the start and its lower bound, if measured.
+
+    `core` replaces the problem in the core, if some of its pairs of neighbors are parted.
+    """
+    core, objective, bonds = core or problem.core, problem.objective, problem.bonds
     with progress.stage("refine"):
         bound = 0.0
-        if problem.points.dim <= MAX_BOUND_COLUMNS and objective == "R_N" and steps.tol > 0:
-            value, bound = known or (math.inf, problem.lower_bound())
+        if problem.source.dim <= MAX_BOUND_COLUMNS and objective == "R_N" and steps.tol > 0 and bonds is None:
+            value, bound = known or (math.inf, core.lower_bound())
             if steps.max_iter and value - bound < steps.tol * value:
                 return Refinement(start, [value], "converged", 0, objective)  # there is nothing to gain
-        target = _Frames(problem, steps, objective, pins)
-        return _Run(target, start, steps, bound, progress, objective, guard, pins).run()
+        system = None if bonds is None else BoundSystem(core, bonds)
+        target = _Frames(core, steps, objective, system)
+        held = bonds is not None and bonds.pins is not None
+        return _Run(target, start, steps, bound, progress, objective, guard, held).run()
 
 
 class _Target(Protocol):
@@ -325,13 +348,15 @@ class _Frames:
     problem: _core.Problem
     limits: Steps
     objective: Objective
-    pins: Pins | None = None
+    bound: BoundSystem | None = None
 
     def at(self, y: Array) -> tuple[_System, float]:
         """Return eq. 11 for the best frames of `y`, and for the best scales if they count; the objective there."""
         y = y.reshape(len(self.problem.points), -1)
         problem = self.problem.conformal(y) if self.objective == "R_C" else self.problem
         right_hand_side, value = problem.frames(y)
+        if self.bound is not None:
+            value += self.bound.penalty(y) / len(y)
         return (problem, right_hand_side), value
 
     def moved(self, system: _System, y: Array, ask: Callable[[], None]) -> Array:
@@ -339,26 +364,12 @@ class _Frames:
         problem, right_hand_side = system
         if self.limits.is_pointwise:  # eq. 13
             change = (right_hand_side - problem.apply(y)) / self._weights(problem)
-            return y + (change if self.pins is None else np.where(self._held, 0.0, change))
-        return solve(
-            self._free_system(problem),
-            right_hand_side,
-            y,
-            tol=0.0,
-            reduction=1e-3,
-            max_iter=MULTIGRID_STEPS,
-            ask=ask,
-            preconditioner=self._free_system(self.problem).precondition,
-        ).embedding
-
-    def _free_system(self, problem: _core.Problem) -> _core.Problem | HeldSystem:
-        """Return eq. 11 for the points that may move."""
-        return problem if self.pins is None else HeldSystem(problem, self._held)
-
-    @cached_property
-    def _held(self) -> Flags:
-        assert self.pins is not None
-        return self.pins.flags(len(self.problem.points))
+            return y + (change if self.bound is None else np.where(self.bound.held, 0.0, change))
+        limits: dict[str, Any] = {"tol": 0.0, "reduction": 1e-3, "max_iter": MULTIGRID_STEPS, "ask": ask}
+        if self.bound is not None:
+            return solve_bound(self.bound, problem, right_hand_side, y, **limits).embedding
+        precondition = self.problem.precondition
+        return solve(problem, right_hand_side, y, preconditioner=precondition, **limits).embedding
 
     def _weights(self, problem: _core.Problem) -> Array:
         """Return weights of the points; 1 for those outside all neighborhoods, which stay where they are."""
@@ -384,7 +395,7 @@ class _Run:
     progress: Progress
     objective: Lowered
     guard: Guard | None = None
-    pins: Pins | None = None
+    has_pins: bool = False
     history: list[float] = field(default_factory=list)
     refused: str = ""
 
@@ -468,7 +479,7 @@ class _Run:
         Another unit does no harm, and the step from there is shorter.
         """
         assert self.guard is not None
-        if self.pins is not None:
+        if self.has_pins:
             return None
         scale = self.guard.problem.faithfulness(self.best.reshape(self.shape)).scale
         system, reached = self.target.at(self.best * scale)

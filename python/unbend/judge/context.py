@@ -22,7 +22,7 @@ from ..metrics.distances import measured_geodesic, measured_shepard
 from ..metrics.faithful import screes
 from ..metrics.nieqa import Skeleton, measured_asim
 from ..metrics.ranks import measured_ranks
-from ..metrics.sampling import Array, Centers, Sampling, companion, standard_error
+from ..metrics.sampling import Array, Centers, Sampling, companion, mean_of, sample_weights, standard_error
 from ..metrics.subject import Subject, fewest_neighbors
 from .answers import SAMPLED, Sampled, sampled
 from .measures import FAMILIES, MEASURES, Value
@@ -87,6 +87,7 @@ class MeasureContext:
     coordinates: Any  # The true coordinates, or None.
     sampling: Sampling  # Samples to draw, with a number as their seed.
     answered: tuple[str, ...] = ()  # The measures to take of a sample, for statements.
+    weights: Array | None = None  # The weight of each neighborhood in means over points.
 
     @classmethod
     def of(
@@ -103,6 +104,7 @@ class MeasureContext:
         cuts: Mapping[str, Any] | None = None,
         *,
         brief: bool = False,
+        sample_weight: Any = None,
     ) -> MeasureContext:
         """Check the arguments, then find the neighborhoods; `merits` must be among the measures taken.
 
@@ -133,8 +135,8 @@ class MeasureContext:
                 check_merit("by", name, demanded, left_out)
         answered = tuple(name for name in demanded if name in SAMPLED)
         names = tuple(name for name in demanded if not (brief and name in SAMPLED))
-        searched = neighborhoods is None
-        return cls(points, subjects, graph, searched, names, left_out, truth, sampling, answered)
+        searched, weights = neighborhoods is None, sample_weights(sample_weight, len(x))
+        return cls(points, subjects, graph, searched, names, left_out, truth, sampling, answered, weights)
 
     @property
     def x(self) -> Any:
@@ -216,7 +218,9 @@ class MeasureContext:
         y, m, ranks = subject.y, None, None
         units: dict[str, Array] = {}
         if self._members("procrustes"):
-            m = faithful.measured(self.points, y, self.graph, cut=subject.cut, **options)
+            m = faithful.measured(
+                self.points, y, self.graph, cut=subject.cut, weights=self.weights, **options
+            )
         if names := self._members("ranks"):
             ranks = measured_ranks(self.points, y, self.k, self._nearest, at_points=names, **options)
             units = ranks.at_points(names)
@@ -313,15 +317,18 @@ class MeasureContext:
         share = len(part.centers) / part.n_points
         if units is None:
             return Value(measure, getattr(part.faithfulness, name), 0.0 if share == 1 else math.nan)
-        finite = units[np.isfinite(units)]
+        kept = np.isfinite(units)
+        finite, weights = units[kept], None if self.weights is None else self.weights[part.centers][kept]
         if part.ranks is not None and measure.family == "ranks":
             number = float(np.ravel(getattr(part.ranks, name))[-1])
+            if weights is not None:
+                number = mean_of(finite, weights)
             null = float(np.ravel(part.ranks.null(name))[-1])  # type: ignore[arg-type]
         elif measure.at_points:
-            number = float(finite.mean()) if len(finite) else math.inf
+            number = mean_of(finite, weights) if len(finite) else math.inf
         else:
             number = float(getattr(part.faithfulness, name))
-        return Value(measure, number, standard_error(finite, share), null, units, share)
+        return Value(measure, number, standard_error(finite, share, weights), null, units, share)
 
     @cached_property
     def _skeleton(self) -> Skeleton:

@@ -216,6 +216,7 @@ def quality(
     neighborhoods: Neighborhoods | None = None,
     coordinates: Any = None,
     cut: Any = None,
+    sample_weight: Any = None,
     n_centers: NCenters = None,
     half_width: float = HALF_WIDTH,
     n_sources: int | None = None,
@@ -273,6 +274,7 @@ def quality(
         coordinates,
         sampling,
         cuts={} if cut is None else {"Y": cut},
+        sample_weight=sample_weight,
     )
     return qualities(context)["Y"]
 

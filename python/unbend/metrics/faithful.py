@@ -18,7 +18,18 @@ from ..core.parameters import documented
 from ..graph.cut import Pairs, length_of, pairs_of, share_of, without
 from ..graph.neighbors import Neighborhoods, resolve
 from .overlap import OVERLAP_STEPS, LazyOverlap, WithOverlap
-from .sampling import HALF_WIDTH, Array, Centers, NCenters, Sampling, WithErrors, checked, standard_error
+from .sampling import (
+    HALF_WIDTH,
+    Array,
+    Centers,
+    NCenters,
+    Sampling,
+    WithErrors,
+    checked,
+    mean_of,
+    sample_weights,
+    standard_error,
+)
 from .subject import Subject, fewest_neighbors
 from .table import PARAMETERS, Measure, by_name, scoring
 
@@ -124,6 +135,7 @@ class Faithfulness(WithErrors):
     cut_length: float = 0.0
     n_cut_pairs: int = 0
     whole: Faithfulness | None = field(default=None, repr=False)
+    _weights: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Add the overlap, which is computed at the first access."""
@@ -139,7 +151,7 @@ class Faithfulness(WithErrors):
     @property
     def overlap(self) -> float:
         """Mean share of the nearest points in the embedding that are far apart in the data."""
-        return float(self.per_point["overlap"].mean())
+        return mean_of(self.per_point["overlap"], self._weights)
 
     @property
     def overlap_steps(self) -> int:
@@ -195,6 +207,7 @@ def faithfulness(
     include_self: bool = True,
     overlap_steps: int = OVERLAP_STEPS,
     cut: Any = None,
+    sample_weight: Any = None,
     n_centers: NCenters = None,
     half_width: float = HALF_WIDTH,
     random_state: Any = None,
@@ -222,6 +235,7 @@ def faithfulness(
         "include_self": as_flag(include_self, "include_self"),
         "overlap_steps": steps,
         "n_jobs": n_jobs,
+        "weights": sample_weights(sample_weight, len(x)),
     }
     return sampling.measured(
         len(x),
@@ -242,6 +256,7 @@ def measured(
     n_jobs: int | None = None,
     core: Core | None = None,
     own: bool = False,
+    weights: Array | None = None,
 ) -> Faithfulness:
     """Measure arrays that have been checked.
 
@@ -253,16 +268,18 @@ def measured(
     overlap = LazyOverlap(y, graph, overlap_steps, centers, n_jobs)
 
     def on(parts: Neighborhoods) -> Core:
-        return lambda y, fields: _core.faithfulness(x, y, parts.core, include_self, centers, fields, threads)
+        return lambda y, fields: _core.faithfulness(
+            x, y, parts.core, include_self, centers, fields, weights, threads
+        )
 
-    whole = _filled(core or on(graph), len(x), overlap)
+    whole = _filled(core or on(graph), len(x), overlap, weights)
     if cut is None or len(cut) == 0:
         return whole
     sheet, torn = without(graph, cut)
     if not torn.any():
         return whole
     return replace(
-        _filled(on(sheet), len(x), overlap),
+        _filled(on(sheet), len(x), overlap, weights),
         cut_share=share_of(graph, torn),
         cut_length=length_of(graph, torn, y.shape[1]),
         n_cut_pairs=len(pairs_of(graph, torn)),
@@ -270,20 +287,22 @@ def measured(
     )
 
 
-def _filled(core: Core, n: int, overlap: LazyOverlap) -> Faithfulness:
+def _filled(core: Core, n: int, overlap: LazyOverlap, weights: Array | None) -> Faithfulness:
     """Return the measures that the core computes of the embedding of `overlap`."""
     centers = overlap.centers
     fields = np.empty((len(_PER_POINT) + 2, n if centers is None else len(centers)))
     means = core(overlap.y, fields)
     per_point = dict(zip(_PER_POINT, fields, strict=False)) | {"stretch": fields[len(_PER_POINT) :].T}
+    own = weights if weights is None or centers is None else weights[centers]
     return Faithfulness(
         **means,
         n_points=n,
         n_centers=fields.shape[1],
-        standard_error=_standard_errors(per_point, n),
+        standard_error=_standard_errors(per_point, n, own),
         per_point=per_point,
         centers=np.arange(n, dtype=np.uint32) if centers is None else centers,
         _overlap=overlap,
+        _weights=own,
     )
 
 
@@ -352,12 +371,13 @@ def lower_bound(
     )
 
 
-def _standard_errors(per_point: dict[str, Array], n: int) -> dict[str, float]:
+def _standard_errors(per_point: dict[str, Array], n: int, weights: Array | None) -> dict[str, float]:
     """Return the standard error of each mean over a sample drawn without replacement."""
     kept = np.isfinite(per_point["r_n"])  # relative means leave the others out
-    samples = {name: per_point[name] for name in ("r", "r_pca")}
-    samples |= {name: per_point[row][kept] for name, row in _RELATIVE.items()}
-    return {name: standard_error(values, len(kept) / n) for name, values in samples.items()}
+    samples = {name: (per_point[name], weights) for name in ("r", "r_pca")}
+    finite = None if weights is None else weights[kept]
+    samples |= {name: (per_point[row][kept], finite) for name, row in _RELATIVE.items()}
+    return {name: standard_error(values, len(kept) / n, own) for name, (values, own) in samples.items()}
 
 
 def screes(

@@ -135,13 +135,23 @@ def _needed(values: Array, n: int, half_width: float) -> int:
         return int(np.ceil(n / (1 + n / from_infinitely_many)))
 
 
-def standard_error(values: Array, share: float) -> float:
-    """Return the standard error of the mean of a `share` of all values, drawn without replacement."""
+def mean_of(values: Array, weights: Array | None) -> float:
+    """Return the mean of values, each with its weight if there are weights."""
+    return float(values.mean() if weights is None else np.average(values, weights=weights))
+
+
+def standard_error(values: Array, share: float, weights: Array | None = None) -> float:
+    """Return the standard error of the mean of a `share` of all values, drawn without replacement.
+
+    A weighted mean is a ratio of two means, so that its error is that of the weighted differences to it.
+    """
     if share == 1:
         return 0.0
     if len(values) < 2:
         return float("inf")  # one value says nothing about the others
     with np.errstate(over="ignore"):
+        if weights is not None:
+            values = weights * (values - np.average(values, weights=weights)) / weights.mean()
         return float(values.std(ddof=1) * np.sqrt((1 - share) / len(values)))
 
 
@@ -216,3 +226,36 @@ def companion(x: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), *, narrower: 
         raise ValueError(f"{second} has {y.shape[1]} columns, more than the {x.shape[1]} of {first}")
     check_entries(y, second)
     return y
+
+
+def sample_weights(values: Any, n: int) -> Array | None:
+    """Return the weights of `n` neighborhoods, checked, with mean 1; None if all are equal.
+
+    Examples
+    --------
+    >>> sample_weights([1, 3], 2).tolist(), sample_weights([2.0, 2.0], 2)
+    ([0.5, 1.5], None)
+    """
+    if values is None:
+        return None
+    try:
+        weights = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold one number for each point") from None
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}: {(n,)} is needed, one number for each point"
+        )
+    if not weights.any():
+        raise ValueError("all weights of sample_weight are zero: they must be above 0")
+    wrong = ~((weights > 0) & np.isfinite(weights))
+    if wrong.any():
+        point = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"sample_weight of point {point} is {weights[point]:g}: it must be above 0 and finite; use a small "
+            "one for a point that should hardly count"
+        )
+    weights /= weights.max()
+    return None if weights.min() == 1.0 else weights / weights.mean()

@@ -197,7 +197,7 @@ def faithful_sums(x: Any, y: Any, indices: Any, own: Booleans, n_jobs: int) -> A
     fields = np.empty((_core.FAITHFULNESS_FIELDS, len(centers)))
     if len(centers) == 0:
         return np.zeros(len(SUMS))
-    means = _core.faithfulness(x, np.ascontiguousarray(y), graph, True, centers, fields, n_jobs)
+    means = _core.faithfulness(x, np.ascontiguousarray(y), graph, True, centers, fields, None, n_jobs)
     counted = np.isfinite(fields[1])
     sums = [math.fsum(fields[0]), *(math.fsum(fields[at][counted]) for at in (1, 2))]
     sums += [math.fsum(fields[3]), math.fsum(fields[4][counted])]

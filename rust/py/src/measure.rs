@@ -46,9 +46,11 @@ record! {
 functions! {
     /// The means. The numbers of each neighborhood go to `per_point`, a row for each field.
     faithfulness(
-        x: Matrix, y: Matrix, graph: Lists, include_self: bool, centers: Option<Flat<u32>>, per_point: Output
+        x: Matrix, y: Matrix, graph: Lists, include_self: bool, centers: Option<Flat<u32>>, per_point: Output,
+        weights: Option<Flat>
     ) -> Means = |m| {
-        let (x, y, params) = (points("X", x, m)?, points("Y", y, m)?, FaithfulnessParams { include_self, centers });
+        let params = FaithfulnessParams { include_self, centers, weights };
+        let (x, y) = (points("X", x, m)?, points("Y", y, m)?);
         Ok(measure::faithfulness_into(&x, &y, &graph, params, per_point, m)?.into())
     };
 
@@ -56,7 +58,7 @@ functions! {
     lower_bound(
         x: Matrix, n_components: usize, graph: Lists, include_self: bool, centers: Option<Flat<u32>>
     ) -> Array = |m| {
-        let params = FaithfulnessParams { include_self, centers };
+        let params = FaithfulnessParams { include_self, centers, weights: None };
         measure::lower_bound(&points("X", x, m)?, n_components, &graph, params, m).map(Owned)
     };
 

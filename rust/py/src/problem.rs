@@ -37,6 +37,8 @@ pub struct Problem {
     include_self: bool,
     #[pyo3(get)]
     n_jobs: usize,
+    /// The weight of each neighborhood, if they differ.
+    weights: Option<Arc<[f64]>>,
     pool: Option<Arc<ThreadPool>>,
     cells: Cells,
 }
@@ -71,8 +73,22 @@ impl<'t, 'p> Task<'t, 'p> {
     pub fn refiner(&self) -> Result<&'t Refiner> {
         let Task { x, graph, d, monitor, problem } = *self;
         made(&problem.cells.refiner, || {
-            Refiner::of(x, graph, d, problem.objective, problem.include_self, monitor)
+            let refiner = Refiner::of(x, graph, d, problem.objective, problem.include_self, monitor)?;
+            match self.weights() {
+                Some(weights) => refiner.weighted(weights),
+                None => Ok(refiner),
+            }
         })
+    }
+
+    /// The weight of each neighborhood in means and in eq. 11, if they differ.
+    fn weights(&self) -> Option<&'t [f64]> {
+        self.problem.weights.as_deref()
+    }
+
+    /// What a measure of all neighborhoods takes.
+    fn params(&self) -> FaithfulnessParams<'t> {
+        FaithfulnessParams { include_self: self.include_self(), weights: self.weights(), centers: None }
     }
 
     /// The neighborhoods as refinement keeps them, if it has made them; else the data.
@@ -102,13 +118,15 @@ impl<'t, 'p> Task<'t, 'p> {
 methods! {
     Problem {
         #[new]
-        #[pyo3(signature = (points, graph, n_components, objective, n_jobs, include_self=true))]
+        #[pyo3(signature = (points, graph, n_components, objective, n_jobs, include_self=true, weights=None))]
         fn new(
             py: Python<'_>, points: Data, graph: Py<Graph>, n_components: usize, objective: Name<Objective>,
-            n_jobs: usize, include_self: bool,
+            n_jobs: usize, include_self: bool, weights: Option<Flat>,
         ) -> PyResult<Self> {
             let (objective, pool, cells) = (objective.0, pool(n_jobs)?.map(Arc::new), Cells::default());
-            let problem = Problem { points, graph, n_components, objective, include_self, n_jobs, pool, cells };
+            let weights = weights.map(|weights| Arc::from(&*weights));
+            let problem =
+                Problem { points, graph, n_components, objective, include_self, n_jobs, weights, pool, cells };
             problem.start(py, true, None, |task| Atlas::whole(task.x, task.graph, n_components).map(drop))?;
             Ok(problem)
         }
@@ -128,9 +146,10 @@ methods! {
                 let (graph, _) = task.graph.renumbered(&order, task.monitor)?;
                 Ok((order, graph))
             })?;
+            let weights = self.weights.as_ref().map(|w| order.iter().map(|&i| w[i as usize]).collect());
             let order = order.into_pyarray(py);
             let points = self.points.take(py, &order, &graph)?;
-            Ok((order, self.on(py, points, graph)?))
+            Ok((order, Problem { weights, ..self.on(py, points, graph)? }))
         }
 
         /// Tangents from `n_neighbors` points, or those of the graph; with `choose`, from as many as the noise needs.
@@ -201,15 +220,12 @@ methods! {
     /// The means of an embedding. The numbers of each neighborhood go to `per_point`, a row for each field.
     faithfulness(y: Matrix, per_point: Output) -> Means = |task| {
         let (y, x) = (points("Y", y, task.monitor)?, task.neighborhoods());
-        let params = FaithfulnessParams { include_self: task.include_self(), ..Default::default() };
-        Ok(measure::faithfulness_into(x, &y, task.graph, params, per_point, task.monitor)?.into())
+        Ok(measure::faithfulness_into(x, &y, task.graph, task.params(), per_point, task.monitor)?.into())
     };
 
     /// The mean of the lower bounds of all neighborhoods whose points do not coincide.
     lower_bound() -> f64 = |task| {
-        let bound = || {
-            measure::mean_lower_bound(task.x, task.d, task.graph, task.include_self(), task.monitor)
-        };
+        let bound = || measure::mean_lower_bound(task.x, task.d, task.graph, task.params(), task.monitor);
         made(&task.problem.cells.lower_bound, bound).copied()
     };
 
@@ -231,6 +247,9 @@ methods! {
 
     /// The diagonal of sum of w_i H_i, a number for each point.
     diagonal() -> Array = |task| Ok(Owned(task.refiner()?.diagonal(task.graph)));
+
+    /// w_i for every neighborhood.
+    weights() -> Array = |task| Ok(Owned(task.refiner()?.weights().to_vec()));
 
     /// For every point the sum of the weights of the neighborhoods that hold it.
     held() -> Array = |task| Ok(Owned(task.refiner()?.held().to_vec()));
@@ -269,8 +288,8 @@ impl Problem {
     /// The same problem with nothing made of it yet.
     fn like(&self, points: Data, graph: Py<Graph>) -> Self {
         let Problem { n_components, objective, include_self, n_jobs, .. } = *self;
-        let (pool, cells) = (self.pool.clone(), Cells::default());
-        Problem { points, graph, n_components, objective, include_self, n_jobs, pool, cells }
+        let (weights, pool, cells) = (self.weights.clone(), self.pool.clone(), Cells::default());
+        Problem { points, graph, n_components, objective, include_self, n_jobs, weights, pool, cells }
     }
 
     /// Runs `work` on the threads of the problem, watched.

@@ -110,6 +110,13 @@ impl Refiner {
         Ok(refiner.with(weights, None))
     }
 
+    /// The same with w_i times the weight of each point, which is above 0.
+    pub fn weighted(&self, by: &[f64]) -> Result<Self> {
+        check_len("weights", by.len(), "the neighborhood graph", self.weights.len())?;
+        let weights = self.weights.iter().zip(by).map(|(own, by)| own * by).collect();
+        Ok(self.with(weights, self.scales.clone()))
+    }
+
     /// The same with the scales of eq. 7 for embedding `y`. Its objective at `y` is R_C, and that at other embeddings
     /// at least their R_C. A neighborhood that `y` shows in one place has no scale, and weighs nothing.
     pub fn conformal<'x, 'p: 'x>(

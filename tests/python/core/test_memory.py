@@ -227,6 +227,66 @@ def ratio(kind, n, q, parameters, surface="swiss_roll", noise=0.0):
     return float(done.stdout)
 
 
+MEASURE_GIVEN = """
+import gc, pathlib, sys, warnings
+import numpy as np, scipy.sparse as sp, unbend as ub
+from scipy.spatial import cKDTree
+from unbend.core import memory
+
+def resident(name):
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+def case(n):
+    if {degree}:
+        points = np.random.default_rng(0).random((n, 2))
+        radius = 9.0 if {degree} >= n else ({degree} / (n * np.pi)) ** 0.5
+        ends = cKDTree(points).query_pairs(radius, output_type="ndarray")
+        lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+        matrix = sp.csr_array((lengths, tuple(ends.T)), shape=(n, n))
+        whole = matrix.toarray() + matrix.toarray().T if {degree} >= n else matrix
+        return ub.{kind}(metric="precomputed"), whole, {{}}
+    x, _ = ub.datasets.swiss_roll(n, random_state=0)
+    tied = np.arange(0, n // 2, 10)
+    if "{given}" == "ties":
+        given = {{"groups": np.arange(n) < n // 2, "ties": np.stack([tied, tied + n // 2], axis=1)}}
+    else:
+        given = {{"fixed": (tied, x[tied, :2], 1.0)}}
+    return ub.{kind}(), x, given
+
+warnings.simplefilter("ignore")
+model, x, given = case(700)
+model.fit(x, **given)
+model, x, given = case({n})
+gc.collect()
+memory.give_back()
+pathlib.Path("/proc/self/clear_refs").write_text("5")
+before, needed, check = resident("VmRSS"), [], memory.check
+memory.check = lambda size, limit=None: needed.append(size) or check(size, limit)
+model.fit(x, **given)
+print(needed[0] / (resident("VmHWM") - before))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("kind", "n", "degree", "given"),
+    [
+        ("ProcrustesAlignment", 2000, 2000, ""),
+        ("ProcrustesAlignment", 10_000, 12, ""),
+        ("ProcrustesAlignment", 10_000, 200, ""),
+        ("GreedyProcrustes", 2000, 2000, ""),
+        ("ProcrustesAlignment", 300_000, 0, "ties"),
+        ("ProcrustesAlignment", 300_000, 0, "fixed"),
+    ],
+)
+def test_the_estimate_is_above_the_peak_of_distances_and_of_tied_points(kind, n, degree, given):
+    code = MEASURE_GIVEN.format(kind=kind, n=n, degree=degree, given=given)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0.95 < float(done.stdout) < 1.6
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_limited_address_space_counts():
     code = "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2); "

@@ -13,7 +13,8 @@ from interrupting import IMPORT, LIMIT, signals
 from scipy.spatial import procrustes
 from unbend import _core
 from unbend.fit.assembly import solve
-from unbend.fit.pins import HeldSystem, Pins
+from unbend.fit.bonds import Pins
+from unbend.fit.bonds.system import HeldSystem
 from unbend.fit.problem import Problem
 from unbend.fit.refine import RefinementInterrupted, refine
 from unbend.fit.trust.weighted import GeodesicStress
@@ -602,7 +603,7 @@ def test_steps_of_stress_are_those_of_the_textbook(whole, held, monkeypatch):
         monkeypatch.setattr("unbend.fit.trust.weighted.MAX_WHOLE_POINTS", 10)
         monkeypatch.setattr("unbend.fit.trust.weighted.LANDMARKS", 7)
     problem = Problem(_core.Points(x), nb, 2)
-    pins = Pins(np.array(held), y[held]) if held else None
+    pins = Pins.of((held, y[held]), 60, 2) if held else None
     target = GeodesicStress(problem, pins)
     landmarks = np.isin(np.arange(60), target.landmarks)
     assert landmarks.sum() == (60 if whole else 7)

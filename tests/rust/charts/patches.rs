@@ -84,7 +84,7 @@ fn measures_are_those_of_the_points() {
     let y = x.slice_axis(ndarray::Axis(1), ndarray::Slice::from(..2)).to_owned();
     let y = Points::new("Y", y.view(), &Unmonitored).unwrap();
     for include_self in [true, false] {
-        let params = FaithfulnessParams { include_self, centers: None };
+        let params = FaithfulnessParams { include_self, centers: None, weights: None };
         let of_points = faithfulness(&points(&x), &y, &graph, params, &Unmonitored).unwrap();
         let of_patches = faithfulness(&found, &y, &graph, params, &Unmonitored).unwrap();
         let (one, two) = (of_points.means, of_patches.means);
@@ -92,7 +92,8 @@ fn measures_are_those_of_the_points() {
             assert!((a - b).abs() < 1e-9 * a, "{a} {b}");
         }
     }
-    let bound = |source: Source| mean_lower_bound(source, 2, &graph, true, &Unmonitored).unwrap();
+    let bound =
+        |source: Source| mean_lower_bound(source, 2, &graph, Default::default(), &Unmonitored).unwrap();
     let (one, two) = (bound((&points(&x)).into()), bound((&found).into()));
     assert!((one - two).abs() < 1e-9 * one, "{one} {two}");
 }

@@ -11,7 +11,8 @@ use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, neighbors};
 use crate::clouds::*;
 use crate::{cases, naive, on_threads};
 
-const WITHOUT_SELF: FaithfulnessParams = FaithfulnessParams { include_self: false, centers: None };
+const WITHOUT_SELF: FaithfulnessParams =
+    FaithfulnessParams { include_self: false, centers: None, weights: None };
 
 fn points(x: &Array2<f64>) -> Points<'_> {
     Points::new("X", x.view(), &Unmonitored).unwrap()
@@ -221,7 +222,7 @@ fn an_isometry_scores_nothing() {
         let x = y.dot(&orthonormal(q, d, 99).t());
         for (x, offset) in [(&x + 1e6, 1e6), (x, 0.0)] {
             for include_self in [true, false] {
-                let params = FaithfulnessParams { include_self, centers: None };
+                let params = FaithfulnessParams { include_self, centers: None, weights: None };
                 let m = measured(&x, &y, &graph(&x, 6), params);
                 let limit = if offset > 0.0 { 1e-20 } else { 1e-28 };
                 for (name, value) in
@@ -293,7 +294,7 @@ proptest! {
         include_self in any::<bool>(),
         seed in 0u64..100_000,
     ) {
-        let params = FaithfulnessParams { include_self, centers: None };
+        let params = FaithfulnessParams { include_self, centers: None, weights: None };
         let all = (0..n).collect::<Vec<_>>();
         for (kind_x, kind_y) in [kinds, (Cloud::Tiny, Cloud::Tiny), (Cloud::Huge, Cloud::Huge)] {
             let (x, y) = (double(kind_x, n, q, seed), double(kind_y, n, d, seed + 1));
@@ -392,8 +393,9 @@ fn a_few_centres_are_entries_of_the_full_run() {
     let graph = graph(&x, 8);
     let centers: Vec<u32> = permutation(3000, 104)[..1200].iter().map(|&i| i as u32).collect();
     for include_self in [true, false] {
-        let full = measured(&x, &y, &graph, FaithfulnessParams { include_self, centers: None });
-        let params = FaithfulnessParams { include_self, centers: Some(&centers) };
+        let full =
+            measured(&x, &y, &graph, FaithfulnessParams { include_self, centers: None, weights: None });
+        let params = FaithfulnessParams { include_self, centers: Some(&centers), weights: None };
         let few = measured(&x, &y, &graph, params);
         let expected: Vec<_> = centers.iter().map(|&i| full.per_point.get(i as usize)).collect();
         assert_eq!(few.per_point.iter().collect::<Vec<_>>(), expected);
@@ -414,8 +416,12 @@ fn large_data_are_measured_point_by_point() {
         let graph = graph(&x, 5);
         let full = measured(&x, &y, &graph, Default::default());
         let centers: Vec<u32> = permutation(n, 116)[..2003].iter().map(|&i| i as u32).collect();
-        let few =
-            measured(&x, &y, &graph, FaithfulnessParams { centers: Some(&centers), include_self: true });
+        let few = measured(
+            &x,
+            &y,
+            &graph,
+            FaithfulnessParams { centers: Some(&centers), include_self: true, weights: None },
+        );
         let expected: Vec<_> = centers.iter().map(|&i| full.per_point.get(i as usize)).collect();
         assert!(few.per_point.iter().collect::<Vec<_>>() == expected, "q = {q}");
         let alone = on_threads(1, || measured(&x, &y, &graph, Default::default()));
@@ -430,10 +436,13 @@ fn the_mean_bound_is_that_of_neighborhoods_with_a_size() {
     (0..20).for_each(|i| x.row_mut(i).fill(1.0));
     let graph = graph(&x, 6);
     let m = measured(&x, &gaussian(60, 2, 110), &graph, Default::default());
-    let mean = mean_lower_bound(&points(&x), 2, &graph, true, &Unmonitored).unwrap();
+    let mean = mean_lower_bound(&points(&x), 2, &graph, Default::default(), &Unmonitored).unwrap();
     assert!(m.means.n_degenerate > 0 && (mean - m.means.lower_bound).abs() <= 1e-13 * mean);
     let one = Array2::ones((20, 3));
-    assert_eq!(mean_lower_bound(&points(&one), 2, &self::graph(&one, 6), true, &Unmonitored), Ok(0.0));
+    assert_eq!(
+        mean_lower_bound(&points(&one), 2, &self::graph(&one, 6), Default::default(), &Unmonitored),
+        Ok(0.0)
+    );
 }
 
 #[test]
@@ -447,7 +456,7 @@ fn the_bound_alone_is_that_of_the_full_run() {
             for (a, p) in bounds.iter().zip(m.per_point.iter()) {
                 assert!((a - p.bound).abs() <= 1e-13 * a + 1e-30, "q = {q}, d = {d}: {a:e}, {:e}", p.bound);
             }
-            let mean = mean_lower_bound(&points(&x), d, &graph, true, &Unmonitored).unwrap();
+            let mean = mean_lower_bound(&points(&x), d, &graph, Default::default(), &Unmonitored).unwrap();
             assert!((mean - m.means.lower_bound).abs() <= 1e-13 * mean + 1e-30, "q = {q}, d = {d}: {mean:e}");
         }
     }

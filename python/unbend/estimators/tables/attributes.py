@@ -126,6 +126,8 @@ ATTRIBUTES = table(
         alignment_ : str
             Alignment method of the embedding that was kept; "guess" if the first frames are those of
             :class:`unbend.GraphScaling`, from distances with gaps.
+        groups_ : ndarray of shape (n,) or None
+            Number of the group of each point, in the order of their labels; None without groups.
         residual_variance_ : float
             1 - rho^2, where rho is the correlation of geodesic distances and distances in the embedding,
             over all pairs of connected points. With landmarks, over pairs of a landmark and one of up to

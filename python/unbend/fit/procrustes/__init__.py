@@ -144,9 +144,9 @@ class Stages:
         steps = Steps(method, settings.refine_max_iter, settings.refine_tol)
         if torn.any():
             core = core.sheet(core.graph.marked(self._pairs(draft.sheet)))
-        y, objective = draft.sheet.embedding, self.problem.objective
+        y = draft.sheet.embedding
         known = None if before is None else (before.r_n, before.lower_bound)
-        refinement = refined(core, y, steps, self.progress, objective, known)
+        refinement = refined(self.problem, y, steps, self.progress, known, core=core)
         return replace(draft, sheet=Sheet(refinement.embedding, torn), refinement=refinement)
 
     def opened(self, draft: Draft) -> Draft:

@@ -18,7 +18,8 @@ from ...core.caller import warn
 from ...core.progress import Progress
 from ...core.random import seed_from
 from ...metrics.overlap import OVERLAPPING
-from ..assembly import SOLVE_TOL, solve
+from ..assembly import SOLVE_TOL, Solution, solve, solve_bound
+from ..bonds.system import BoundSystem
 from ..cut import MAX_DIM_KEPT_APART, NotFlatWarning, is_suspicious
 from ..problem import Array, Indices, Problem
 from ..spectral.connection import connection_vectors
@@ -122,8 +123,21 @@ class _Task:
             if self.problem.guess is not None:
                 start = self.problem.guess.ravel()
             solution = solve(self.problem.core, right_hand_side, start, tol=tol, ask=self._ask)
+            solution = self._bound(right_hand_side, solution)
         trace |= {"residual": solution.residual, "n_solve": solution.n_iter, "converged": solution.converged}
         return solution.embedding.reshape(len(self.problem), -1), loops, trace
+
+    def _bound(self, right_hand_side: Array, free: Solution) -> Solution:
+        """Return the embedding that fits frames and bonds best; frames move with their components."""
+        problem, bonds = self.problem, self.problem.bonds
+        if bonds is None:
+            return free
+        labels, d = problem.neighborhoods.component_labels, problem.n_components
+        start, rotations = bonds.begun(free.embedding.reshape(-1, d), labels)
+        sides = np.einsum("na,nab->nb", right_hand_side.reshape(-1, d), rotations[labels])
+        bound, tol = BoundSystem(problem.core, bonds), self.settings.solve_tol
+        found = solve_bound(bound, problem.core, sides.ravel(), start.ravel(), tol=tol, ask=self._ask)
+        return replace(found, n_iter=free.n_iter + found.n_iter)
 
     def score(self, candidate: Candidate) -> float:
         """Return R_N plus the penalty for overlap; both are noted in the trace."""

@@ -129,7 +129,7 @@ class NormalizedSettings:
                 embedding, maps = _rectified(problem, embedding)
             if not _collapsed(problem, embedding) and self.rectify is True:
                 with progress.stage("refine"):
-                    embedding = refined(problem.core, embedding, Steps(), progress, "R_N").embedding
+                    embedding = refined(problem, embedding, Steps(), progress).embedding
         eigenvalues = np.array(trace[0]["eigenvalues"])
         return NormalizedEmbedding(embedding, trace={"components": trace}, eigenvalues=eigenvalues, maps=maps)
 

@@ -54,6 +54,10 @@ class ListedProblem:
         """The points of every component, in rising order."""
         return members(self.component_labels)
 
+    def laid_out(self, y: Array) -> Array:
+        """Return an embedding with its components straightened and set side by side."""
+        return np.asarray(_core.lay_out(y, self.component_labels)).reshape(y.shape)
+
 
 def spread_of(graph: Neighborhoods) -> Array:
     """Return the mean length of the edges of each point, or 1 if it has none."""

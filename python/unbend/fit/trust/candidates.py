@@ -226,7 +226,7 @@ class _Attempt:
         """Embed the points after a local projection from `k` neighbors, or a sample of many points."""
         with self.progress.stage("smoothing", len(self.problem)):
             rows, points = self._moved(k)
-        problem = self._searched(self.problem, points)
+        problem = self._searched(self.problem.of(rows), points)
         graph = _pruned(problem, self.progress, k)
         return None if graph.angle > UNSTEADY_ANGLE else self._embedded(problem, graph, rows)
 
@@ -235,7 +235,7 @@ class _Attempt:
         problem, rows = self.problem, None
         if len(problem) > MAX_GEODESIC_POINTS:
             rows = self._sample(MAX_GEODESIC_POINTS)
-            problem = self._searched(problem, _core.Points(problem.points[rows]))
+            problem = self._searched(problem.of(rows), _core.Points(problem.points[rows]))
         clean = self.cleaned() if rows is None else _pruned(problem, self.progress)
         if clean.angle < STEADY_ANGLE:
             return None

@@ -66,7 +66,7 @@ class Evidence:
 
 def evidence(problem: Problem, embedding: Array, progress: Progress) -> Evidence:
     """Compare an embedding with shortest paths within balls, and examine its overlap, at sampled points."""
-    n, labels, near = len(problem), problem.component_labels, problem.renumbered
+    n, labels, near = len(problem), problem.neighborhoods.component_labels, problem.renumbered
     if labels.any():  # Components lie on each other until they are laid out.
         flat = _core.lay_out(embedding, labels)
         embedding = flat.reshape(embedding.shape)

@@ -168,7 +168,7 @@ def verdict_of(trial: Trial, problem: Problem, m: Faithfulness, pairs: Indices) 
         )
         reasons.append(Reason("points", len(problem), FEW_POINTS, text))
     reasons.extend(_too_few(problem, m))
-    apart = problem.neighborhoods.share_apart
+    apart = 1.0 - float(np.bincount(problem.component_labels).max()) / len(problem)
     if apart > LEAST_COMPONENT:
         text = "connected components are set side by side, and their positions relative to each other mean nothing"
         reasons.append(Reason("components", apart, LEAST_COMPONENT, text))

@@ -24,7 +24,7 @@ from ... import _core
 from ...core import memory
 from ...core.random import stream
 from ..assembly import one_blas_thread
-from ..pins import Pins
+from ..bonds import Pins
 from ..problem import Array, Flags, Indices, Problem
 from ..spectral.scaling import draw_landmarks
 

@@ -37,11 +37,13 @@ pub struct FaithfulnessParams<'a> {
     pub include_self: bool,
     /// The points whose neighborhoods are measured; all points if `None`.
     pub centers: Option<&'a [u32]>,
+    /// The weight of the neighborhood of each point in the means, above 0; all weigh 1 if `None`.
+    pub weights: Option<&'a [f64]>,
 }
 
 impl Default for FaithfulnessParams<'_> {
     fn default() -> Self {
-        FaithfulnessParams { include_self: true, centers: None }
+        FaithfulnessParams { include_self: true, centers: None, weights: None }
     }
 }
 
@@ -52,6 +54,10 @@ impl FaithfulnessParams<'_> {
 
     fn center(&self, place: usize) -> usize {
         self.centers.map_or(place, |centers| centers[place] as usize)
+    }
+
+    fn weight(&self, place: usize) -> f64 {
+        self.weights.map_or(1.0, |weights| weights[self.center(place)])
     }
 }
 
@@ -109,13 +115,14 @@ pub fn faithfulness_into<'x, 'p: 'x>(
     x.check(neighborhoods, y.dim())?;
     check_rows(("X", x.len()), ("Y", y.len()))?;
     check_centers(params.centers, x.len())?;
+    check_rows(("X", x.len()), ("weights", params.weights.map_or(x.len(), <[f64]>::len)))?;
     let needed = params.count(x.len()) * FAITHFULNESS_FIELDS;
     check_rows(("the place for the result", flat.len()), ("the numbers of all neighborhoods", needed))?;
     let task = Task { x, y: y.reborrow(), neighborhoods, params };
     match (x, neighborhoods.fixed_size(), x.dim(), y.dim()) {
         (Source::Points(x), Some(_), 2, 2) => measure_side_by_side::<2>(&task, x, flat, monitor),
         (Source::Points(x), Some(_), 3, 2) => measure_side_by_side::<3>(&task, x, flat, monitor),
-        _ => collect(flat, monitor, |start, rows| {
+        _ => collect(flat, params, monitor, |start, rows| {
             let mut workspace = Workspace::default();
             for (place, row) in (start..).zip(rows) {
                 *row = workspace.measure_one(&task, place);
@@ -143,6 +150,7 @@ impl Task<'_, '_> {
 /// Measures chunk after chunk with `fill`: the rows of each are added up and laid out field after field.
 fn collect(
     flat: &mut [f64],
+    params: FaithfulnessParams,
     monitor: &dyn Monitor,
     fill: impl Fn(usize, &mut [Measured]) + Sync,
 ) -> Result<Means> {
@@ -152,7 +160,7 @@ fn collect(
         for (field, column) in columns.into_iter().enumerate() {
             column.iter_mut().zip(&rows).for_each(|(value, row)| *value = row.point.fields()[field]);
         }
-        Totals::of(&rows)
+        Totals::of(&rows, |row| params.weight(start + row))
     })?;
     let totals = totals.iter().fold(Totals::default(), |totals, part| totals.with(part));
     Ok(totals.means(flat.len() / FAITHFULNESS_FIELDS))
@@ -181,7 +189,7 @@ fn measure_reading<const Q: usize>(
     monitor: &dyn Monitor,
 ) -> Result<Means> {
     let size = task.neighborhoods.largest() + usize::from(task.params.include_self);
-    collect(flat, monitor, |start, rows| {
+    collect(flat, task.params, monitor, |start, rows| {
         let (mut group, mut workspace) = (Group::<Q>::new(), Workspace::default());
         // All lists of the chunk at once, so that waits for memory overlap.
         let mut lists = Vec::with_capacity(rows.len() * size);
@@ -218,19 +226,23 @@ pub fn lower_bound(
     Ok(bounds.into_iter().map(|bound| bound.unwrap_or(0.0)).collect())
 }
 
-/// The mean of the lower bounds of all neighborhoods whose points do not coincide; 0 if there are none.
+/// The weighted mean of the lower bounds of all neighborhoods whose points do not coincide; 0 if there are none.
 pub fn mean_lower_bound<'x, 'p: 'x>(
     x: impl Into<Source<'x, 'p>>,
     n_components: usize,
     neighborhoods: &Neighborhoods,
-    include_self: bool,
+    params: FaithfulnessParams,
     monitor: &dyn Monitor,
 ) -> Result<f64> {
-    let params = FaithfulnessParams { include_self, ..Default::default() };
     let bounds = bounds(x.into(), n_components, neighborhoods, params, monitor)?;
-    let count = bounds.iter().flatten().count();
-    let sum: f64 = bounds.chunks(CHUNK).map(|chunk| chunk.iter().flatten().sum::<f64>()).sum();
-    Ok(if count > 0 { sum / count as f64 } else { 0.0 })
+    let kept = || {
+        bounds.chunks(CHUNK).zip((0..).step_by(CHUNK)).map(|(chunk, start)| {
+            (start..).zip(chunk).filter_map(|(place, bound)| Some((params.weight(place), (*bound)?)))
+        })
+    };
+    let sum: f64 = kept().map(|chunk| chunk.map(|(weight, bound)| weight * bound).sum::<f64>()).sum();
+    let weight: f64 = kept().flatten().map(|(weight, _)| weight).sum();
+    Ok(if weight > 0.0 { sum / weight } else { 0.0 })
 }
 
 /// The bound of each neighborhood measured; `None` where all points coincide.
@@ -243,6 +255,7 @@ fn bounds(
 ) -> Result<Vec<Option<f64>>> {
     x.check(neighborhoods, n_components)?;
     check_centers(params.centers, x.len())?;
+    check_rows(("X", x.len()), ("weights", params.weights.map_or(x.len(), <[f64]>::len)))?;
     let with = Members { include_self: params.include_self, at_least: n_components };
     map_points(
         params.count(x.len()),

@@ -116,9 +116,13 @@ pub struct Faithfulness {
 /// Sums over neighborhoods, and the best scale of them all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
+    /// Number of neighborhoods in the normalized means.
+    counted: usize,
+    /// Sum of the weights of all, and of these.
+    weight: f64,
+    kept: f64,
     r: f64,
     r_pca: f64,
-    kept: f64,
     r_n: f64,
     r_c: f64,
     bound: f64,
@@ -129,25 +133,30 @@ pub struct Totals {
 }
 
 impl Totals {
-    pub fn of(rows: &[Measured]) -> Self {
+    /// Sums over rows, each multiplied by the `weight` of its place.
+    pub fn of(rows: &[Measured], weight: impl Fn(usize) -> f64) -> Self {
         let mut totals = Totals::default();
         let mut weighted_scale = 0.0;
-        for Measured { point, size, scale } in rows {
-            totals.r += point.r;
-            totals.r_pca += point.r_pca;
+        for (place, Measured { point, size, scale }) in rows.iter().enumerate() {
+            let weight = weight(place);
+            totals.weight += weight;
+            totals.r += weight * point.r;
+            totals.r_pca += weight * point.r_pca;
             if !point.degenerate() {
-                totals.kept += 1.0;
-                totals.r_n += point.r_n;
-                totals.r_c += point.r_c;
-                totals.bound += point.bound;
-                totals.size += size;
-                weighted_scale += size * scale;
+                totals.counted += 1;
+                totals.kept += weight;
+                totals.r_n += weight * point.r_n;
+                totals.r_c += weight * point.r_c;
+                totals.bound += weight * point.bound;
+                totals.size += weight * size;
+                weighted_scale += weight * (size * scale);
             }
         }
         if totals.size > 0.0 {
             totals.scale = weighted_scale / totals.size;
-            let kept = rows.iter().filter(|row| !row.point.degenerate());
-            totals.apart = kept.map(|row| (row.size.sqrt() * (row.scale - totals.scale)).powi(2)).sum();
+            let kept = rows.iter().enumerate().filter(|(_, row)| !row.point.degenerate());
+            let apart = |row: &Measured| (row.size.sqrt() * (row.scale - totals.scale)).powi(2);
+            totals.apart = kept.map(|(place, row)| weight(place) * apart(row)).sum();
         }
         totals
     }
@@ -157,9 +166,11 @@ impl Totals {
         let share = if size > 0.0 { other.size / size } else { 0.0 };
         let step = other.scale - self.scale;
         Totals {
+            counted: self.counted + other.counted,
+            weight: self.weight + other.weight,
+            kept: self.kept + other.kept,
             r: self.r + other.r,
             r_pca: self.r_pca + other.r_pca,
-            kept: self.kept + other.kept,
             r_n: self.r_n + other.r_n,
             r_c: self.r_c + other.r_c,
             bound: self.bound + other.bound,
@@ -171,20 +182,20 @@ impl Totals {
 
     pub fn means(&self, n: usize) -> Means {
         // An embedding of which no neighborhood can be measured is not perfect.
-        let mean = |sum: f64| if self.kept > 0.0 { sum / self.kept } else { f64::INFINITY };
+        let mean = |sum: f64| if self.counted > 0 { sum / self.kept } else { f64::INFINITY };
         // G(X_i, c Y_i) / |H X_i|^2 = r_c + size (c - scale)^2: a parabola for each neighborhood. Sizes beyond the
         // range of numbers leave nothing but c = 0.
         let best = self.r_c + self.apart;
         let (scale, scaled) = if best.is_finite() { (self.scale, best) } else { (0.0, self.kept) };
         Means {
-            r: self.r / n as f64,
-            r_pca: self.r_pca / n as f64,
+            r: self.r / self.weight,
+            r_pca: self.r_pca / self.weight,
             r_n: mean(self.r_n),
             r_c: mean(self.r_c),
-            lower_bound: if self.kept > 0.0 { self.bound / self.kept } else { 0.0 },
+            lower_bound: if self.counted > 0 { self.bound / self.kept } else { 0.0 },
             scale,
             r_n_scaled: mean(scaled),
-            n_degenerate: n - self.kept as usize,
+            n_degenerate: n - self.counted,
         }
     }
 }
