@@ -12,7 +12,7 @@ from ..core.kinds import choice, count, function, number, optional
 from ..core.parameters import documented, entries, table
 from ..core.progress import Callback, Progress
 from ..core.shared_parameters import FUNCTIONS
-from .chart import Chart, ChartSettings, EnergyName, StartName, packed
+from .chart import Chart, ChartSettings, EnergyName, StartName, charts_of, packed
 from .cut import given_sides
 from .descent import Status
 from .energy import ENERGIES, Array, Faces
@@ -240,7 +240,7 @@ def flatten(
     charts = [
         (rows[part], chart)
         for rows, piece in surface.pieces()
-        for part, chart in Chart.all_of(piece, settings)
+        for part, chart in charts_of(piece, settings)
     ]
     return _assembled(mesh, charts, unit, progress)
 
