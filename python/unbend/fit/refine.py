@@ -22,6 +22,7 @@ from ..metrics.table import PARAMETERS
 from .assembly import solve
 from .pins import HeldSystem, Pins
 from .problem import Array, Flags, Objective, Problem
+from .trust.barrier import Barrier
 from .trust.guard import Guard
 
 Lowered = Literal["R_N", "R", "R_C", "stress"]
@@ -67,6 +68,10 @@ _TABLE = table(
             hundred points worse than they are in Y. With objective="stress", only the result must not be worse:
             what unfolds is worse for some steps. Set it to False for the algorithm of the paper, which
             lowers its objective at any price.
+        barrier : bool or array-like of int, shape (m, 3)
+            Triangles of a mesh that no step may turn over, or True for the triangles of the neighborhoods in their
+            charts. Around a triangle that a step would turn over, points go less far. While some are turned over,
+            steps go where fewer are: see ``flips`` of the result. It needs an embedding of 2 columns.
         max_iter
             Maximum number of steps.
         tol
@@ -83,6 +88,7 @@ _TABLE = table(
         fixed=Kind(""),  # Pins check it.
         rescale=boolean,
         guard=boolean,
+        barrier=Kind(""),  # Barrier checks it.
         max_iter=count(0),
         tol=number(lambda v: v >= 0, "at least 0"),
         max_time=optional(number(lambda v: v > 0, "above 0")),
@@ -111,6 +117,8 @@ class Refinement:
         The measure that was minimized.
     refused : str
         The harm that the whole of a step would have done, in words; empty if every step was taken whole.
+    flips : tuple of int or None
+        Number of triangles that are turned over at the start and in `embedding`; None without a barrier.
 
     Examples
     --------
@@ -127,6 +135,7 @@ class Refinement:
     n_iter: int
     objective: Lowered
     refused: str = ""
+    flips: tuple[int, int] | None = None
 
 
 class RefinementInterrupted(KeyboardInterrupt):
@@ -168,6 +177,7 @@ def refine(
     fixed: Any = None,
     rescale: bool = False,
     guard: bool = True,
+    barrier: Any = False,
     max_iter: int = 60,
     tol: float = 1e-3,
     max_time: float | None = None,
@@ -221,13 +231,39 @@ def refine(
         start = pins.begun(start, graph.component_labels)
     steps = Steps(method, int(max_iter), tol, max_time)
     watched, progress = Guard(problem, start), Progress(verbose, callback)
-    if objective == "stress":
-        return _stressed(watched, steps, progress, pins, bool(guard))
-    return refined(problem.core, start, steps, progress, frames, guard=watched if guard else None, pins=pins)
+    wall = None if barrier is False else Barrier.of(barrier, x, graph, start, n_jobs)
+
+    def run(start: Array) -> Refinement:
+        if objective == "stress":
+            return _stressed(watched, start, steps, progress, pins, bool(guard), wall)
+        kept = watched if guard else None
+        return refined(problem.core, start, steps, progress, frames, guard=kept, pins=pins, barrier=wall)
+
+    return run(start) if wall is None else _without_flips(run, start, wall)
+
+
+def _without_flips(run: Callable[[Array], Refinement], start: Array, barrier: Barrier) -> Refinement:
+    """Refine, and again from an embedding whose flips are smoothed away, unless that is worse than the start."""
+    found = run(start)
+    before, left = barrier.n_flipped(start), barrier.n_flipped(found.embedding)
+    if left and found.status in ("converged", "guarded"):
+        smooth = barrier.smoothed(found.embedding)
+        if barrier.n_flipped(smooth) < left:
+            again = run(smooth)
+            if again.history[-1] <= found.history[0]:
+                history = [*found.history[:1], *again.history]
+                found = replace(again, history=history, n_iter=len(history) - 1)
+    return replace(found, flips=(before, barrier.n_flipped(found.embedding)))
 
 
 def _stressed(
-    watched: Guard, steps: Steps, progress: Progress, pins: Pins | None, guarded: bool
+    watched: Guard,
+    start: Array,
+    steps: Steps,
+    progress: Progress,
+    pins: Pins | None,
+    guarded: bool,
+    barrier: Barrier | None,
 ) -> Refinement:
     """Refine an embedding by the stress of geodesic distances.
 
@@ -237,12 +273,12 @@ def _stressed(
     from .trust.weighted import GeodesicStress  # It imports scipy, which takes long.
 
     begin = time.perf_counter()
-    target, start = GeodesicStress(watched.clean, pins, progress.progress), watched.start
+    target = GeodesicStress(watched.clean, pins, progress.progress)
 
     def run(guard: Guard | None) -> Refinement:
         left = steps.max_time and max(LEAST_SECONDS, steps.max_time + begin - time.perf_counter())
         limits = replace(steps, max_time=left)
-        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins).run()
+        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins, barrier).run()
 
     with progress.stage("refine"):
         if not guarded:
@@ -285,6 +321,7 @@ def refined(
     known: tuple[float, float] | None = None,
     guard: Guard | None = None,
     pins: Pins | None = None,
+    barrier: Barrier | None = None,
 ) -> Refinement:
     """Refine an embedding of a problem; `known` are R_N of the start and its lower bound, if measured."""
     with progress.stage("refine"):
@@ -294,7 +331,7 @@ def refined(
             if steps.max_iter and value - bound < steps.tol * value:
                 return Refinement(start, [value], "converged", 0, objective)  # there is nothing to gain
         target = _Frames(problem, steps, objective, pins)
-        return _Run(target, start, steps, bound, progress, objective, guard, pins).run()
+        return _Run(target, start, steps, bound, progress, objective, guard, pins, barrier).run()
 
 
 class _Target(Protocol):
@@ -378,6 +415,7 @@ class _Run:
     objective: Lowered
     guard: Guard | None = None
     pins: Pins | None = None
+    barrier: Barrier | None = None
     history: list[float] = field(default_factory=list)
     refused: str = ""
 
@@ -407,9 +445,9 @@ class _Run:
             self._ask()
             if value - self.bound < tol * value:
                 return "converged"
-            moved = self.target.moved(system, self.best, self._ask)
+            moved = self._without_flips(self.target.moved(system, self.best, self._ask))
             momentum = 0.0 if self.limits.method == "paper" else run / (run + 3)
-            ahead = moved + momentum * (moved - before)
+            ahead = self._without_flips(moved + momentum * (moved - before))
             system, reached = self.target.at(ahead)
             if run and not value - reached > tol * value:
                 run = 0
@@ -431,6 +469,10 @@ class _Run:
             value = reached
         return "max_iter"
 
+    def _without_flips(self, end: Array) -> Array:
+        """Return the end of a step, nearer to its start around triangles that it would turn over."""
+        return end if self.barrier is None else self.barrier.kept(self.best, end)
+
     def _harms(self, ahead: Array, value: float, reached: float) -> bool:
         """Return whether a whole step does harm, and note which."""
         if self.guard is None or self.guard.is_negligible(ahead - self.examined):
@@ -448,7 +490,7 @@ class _Run:
         assert self.guard is not None
         for share in STEP_SHARES:
             self._ask()
-            y = self.best + share * (ahead - self.best)
+            y = self._without_flips(self.best + share * (ahead - self.best))
             if self.guard.objection(y) is None:
                 system, reached = self.target.at(y)
                 self.examined = y

@@ -151,7 +151,6 @@ class Surface:
         return replace(self, mates=changed)
 
 
-
 def _components(rows: Faces, columns: Faces, n: int) -> tuple[int, Faces]:
     """Return the connected components of an undirected graph, numbered by their first nodes."""
     graph = coo_matrix((np.ones(len(rows), bool), (rows, columns)), shape=(n, n))

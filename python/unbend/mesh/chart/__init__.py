@@ -1,6 +1,4 @@
-"""Pieces of a surface laid flat: `disc` lays one disc flat, `search` finds where to cut, `packing` sets them side by
-side.
-"""
+"""Pieces of a surface laid flat: one disc, the search for cuts, and charts side by side."""
 
 from .disc import Chart, ChartSettings, EnergyName, StartName
 from .packing import packed

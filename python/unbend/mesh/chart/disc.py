@@ -14,7 +14,7 @@ from ...fit.problem import Problem
 from ...graph.neighbors import Neighborhoods
 from ..cut import branch, depths
 from ..descent import MAX_UNTANGLING_STEPS, Status, minimized, untangled
-from ..energy import ENERGIES, Array, Complex, Faces, FlatMesh, SymmetricDirichlet
+from ..energy import ENERGIES, Array, Complex, FlatMesh, SymmetricDirichlet
 from ..measures import stretch_of
 from ..repair import shapes_of
 from ..start import MIN_ALIGNED_FACES, aligned, tutte
@@ -26,7 +26,7 @@ EnergyName = Literal["symmetric_dirichlet", "arap"]
 StartName = Literal["auto", "tutte", "alignment"]
 
 MAX_BRANCHES = 30
-"""Maximum number of cuts into a piece whose stretch is too large, or that cannot be laid flat in double precision."""
+"""Maximum number of cuts into a piece that is stretched too much, or that double precision cannot lay flat."""
 
 MAX_FLIPPED_SHARE = 0.02
 """Flips of the alignment are removed if at most this share of the triangles is flipped. More of them are folds of
@@ -43,6 +43,7 @@ class ChartSettings:
     energy: EnergyName
     start: StartName | Array  # A name, or the first position of every vertex.
     may_cut: bool  # True if a piece that is no disc may be cut.
+    has_seams: bool  # True if the caller gave edges to cut: what is a disc then stays as it is.
     max_stretch: float | None
     tol: float
     max_iter: int
@@ -70,11 +71,13 @@ class Disc:
 
     @cached_property
     def mesh(self) -> FlatMesh:
+        """The triangles with their shapes in space."""
         shapes, _ = shapes_of(self.surface)
         return FlatMesh.of(shapes, self.surface.triangles, len(self.surface.origins))
 
     @cached_property
     def points(self) -> Array:
+        """The position in space of each vertex."""
         return self.surface.points[self.surface.origins]
 
     def problem(self, n_jobs: int | None) -> Problem:
@@ -91,7 +94,7 @@ class Disc:
         return self._descended(z, name, problem.core, settings, draft)
 
     def continued(self, chart: Chart, settings: ChartSettings, draft: bool) -> Chart:
-        """Lay the disc flat from the map of a chart with the same triangles, which may be glued along more edges."""
+        """Lay the disc flat, beginning with the map of a chart that was cut less."""
         z = np.empty(len(self.points), complex)
         z[self.surface.triangles] = chart.z[chart.surface.triangles]
         return self._descended(z, chart.start, self.problem(settings.n_jobs).core, settings, draft)

@@ -1,8 +1,8 @@
-"""Where a piece is cut: so that it is a disc, and further while that pays or until its stretch is small enough.
+"""Search for cuts: to a disc, and further while that pays or until its stretch is small enough.
 
-Each further cut goes from where the map is strained to the boundary, and the map continues from the one before: both
-banks of a new seam begin at the same place, so that no triangle flips and the energy never rises. The search is
-greedy: it finds short seams, not the shortest.
+Each further cut goes from a strained place to the boundary, and the map continues from the one before: both banks
+of a new seam begin at the same place, so that no triangle flips and the energy never rises. The search is greedy:
+it finds short seams, not the shortest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SMALL_EXCESS = 0.01
 """A map whose energy exceeds an isometry's by less is not cut further by itself."""
 
 MAX_UNCUT_STRETCH = 10.0
-"""A piece that is a disc is cut further if 99 % of its area are stretched or compressed by more than this factor."""
+"""A disc is cut further if 99 % of its area are stretched or compressed by at least this factor."""
 
 MAX_TRIMMED, TRIALS = 4, 5
 """This number of the last cuts is shortened from their tips, each with this number of trial maps."""
@@ -55,8 +55,8 @@ def _laid(surface: Surface, settings: ChartSettings, was_disc: bool) -> Chart:
     searches = not was_disc or settings.max_stretch is not None
     chart = Disc(surface).laid(settings, draft=searches)
     if not searches:
-        has_map = isinstance(settings.start, np.ndarray)
-        searches = not has_map and Disc(chart.surface).stretch(chart.z) > MAX_UNCUT_STRETCH
+        is_free = not settings.has_seams and not isinstance(settings.start, np.ndarray)
+        searches = is_free and Disc(chart.surface).stretch(chart.z) > MAX_UNCUT_STRETCH
     if not searches:
         return chart
     if settings.max_stretch is None or not settings.may_cut:
@@ -153,6 +153,8 @@ def _n_needed(cut: _Cut, later: list[Faces]) -> int:
     def ends(sides: Faces) -> Faces:
         return np.stack([triangles.ravel()[sides], np.roll(triangles, -1, axis=1).ravel()[sides]])
 
-    touched = np.isin(ends(cut.path), np.concatenate([ends(path).ravel() for path in later] or [[]]))
+    if not later:
+        return 0
+    touched = np.isin(ends(cut.path), np.concatenate([ends(path).ravel() for path in later]))
     first = np.flatnonzero(touched.any(axis=0))
     return len(cut.path) - int(first[0]) if len(first) else 0
