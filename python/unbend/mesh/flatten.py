@@ -37,7 +37,7 @@ PARAMETERS = table(
             Vertices of each triangle.
         cut : "auto", bool or array-like of int, shape (s, 2)
             "auto" cuts each piece that is not a disc, and then further until that gains little. A disc is cut only
-            if 99 % of its area are stretched or compressed by a factor of 10 or more. False refuses what is not a
+            if 99 % of its area are stretched or compressed by a factor of 5 or more. False refuses what is not a
             disc, and cuts no further. An array holds the edges to cut, as pairs of vertices; what is not a disc
             after that is cut as with "auto".
         energy

@@ -25,7 +25,7 @@ MIN_GAIN = 0.3
 SMALL_EXCESS = 0.01
 """A map whose energy exceeds an isometry's by less is not cut further by itself."""
 
-MAX_UNCUT_STRETCH = 10.0
+MAX_UNCUT_STRETCH = 5.0
 """A disc is cut further if 99 % of its area are stretched or compressed by at least this factor."""
 
 MAX_TRIMMED, TRIALS = 4, 5
