@@ -5,6 +5,8 @@ python benches/python/bench_mesh.py --data FOLDER            # and real ones: .n
 python benches/python/bench_mesh.py --large                  # and a million triangles
 python benches/python/bench_mesh.py --broken 200             # damaged meshes: none may give NaN or hang
 python benches/python/bench_mesh.py --solvers 300000          # one Newton system of a folded sheet, three ways
+python benches/python/bench_mesh.py --cuts FILE              # length of seams and stretch
+python benches/python/bench_mesh.py --flat --data FOLDER     # FreeSurfer's flat maps, refined with a barrier
 
 SLIM is libigl's, 10 steps from harmonic weights on a circle, as in its tutorial; ARAP takes 30 steps. Seconds are
 those of the wall clock from arrays to arrays, and of the processor.
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -220,6 +223,78 @@ def solvers(n_faces):
         print(f"| {len(faces):,} | {name} | {steps[0]} | {seconds} |", flush=True)
 
 
+def igl_seams(points, faces):
+    """Return the inner edges of libigl's cut_to_disk."""
+    import igl
+
+    ends = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    edges, counts = np.unique(ends, axis=0, return_counts=True)
+    inner = {tuple(edge) for edge in edges[counts == 2].tolist()}
+    steps = [sorted(step) for loop in igl.cut_to_disk(faces) for step in pairwise(loop)]
+    return np.array([step for step in steps if tuple(step) in inner], dtype=np.int64)
+
+
+def total_area(points, faces):
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    return np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2
+
+
+def cuts(path):
+    """Compare the seams of one mesh: libigl's with SLIM and ARAP, the same with ours, and our own."""
+    with np.load(path) as data:
+        points, faces = data["X"].astype(float), data["faces"].astype(np.int64)
+    used, index = np.unique(faces, return_inverse=True)
+    points, faces = points[used], index.reshape(-1, 3)
+    seams = igl_seams(points, faces)
+    same = ub.flatten(points, faces, cut=seams)
+    unit = total_area(points, faces) ** 0.5
+    print(f"| seams | map | {CUT_NUMBERS} |\n|---|---|--:|--:|--:|--:|--:|--:|--:|")
+
+    def row(name, method, make, length=same.seam_length):
+        since = time.process_time()
+        made = make()
+        seconds = time.process_time() - since
+        own = isinstance(made, ub.Flattening)
+        d = made.distortion if own else ub.distortion(same.points, same.faces, made)
+        length = made.seam_length if own else length
+        numbers = f"{d.n_flipped} | {d.symmetric_dirichlet - 4:.4f} | {d.arap:.4f} | {d.edge_error:.2%}"
+        print(
+            f"| {name} | {method} | {length / unit:.3f} | {numbers} | {d.stretch:.2f} | {seconds:.1f} |",
+            flush=True,
+        )
+
+    row("cut_to_disk", "libigl SLIM", lambda: slim(same.points, same.faces))
+    row("cut_to_disk", "libigl ARAP", lambda: arap(same.points, same.faces))
+    row("cut_to_disk", "unbend", lambda: ub.flatten(points, faces, cut=seams))
+    row("cut_to_disk", "unbend ARAP", lambda: ub.flatten(points, faces, cut=seams, energy="arap"))
+    for stretch in (4.0, 3.5, 3.0, 2.0, 1.5):
+        row(f"max_stretch={stretch}", "unbend", lambda s=stretch: ub.flatten(points, faces, max_stretch=s))
+    row("auto", "unbend", lambda: ub.flatten(points, faces))
+
+
+CUT_NUMBERS = "seam length | flips | excess of the energy | ARAP | edge error | stretch | CPU s"
+
+
+def flat_maps(folder):
+    """Refine FreeSurfer's flat maps of the cortex, as they are and with noise, with and without a barrier."""
+    print(
+        "| map | barrier | R_N before | after | flips before | after | CPU s |\n|---|---|--:|--:|--:|--:|--:|"
+    )
+    for name in REAL[:2]:
+        points, faces, flat = load(name, folder)
+        rings = ub.Neighborhoods.from_mesh(faces, len(points))
+        step = np.linalg.norm(flat[faces[:, 0]] - flat[faces[:, 1]], axis=1).mean()
+        noise = 0.3 * step * np.random.default_rng(0).normal(size=flat.shape)
+        for start, kind in ((flat, ""), (flat + noise, ", with noise")):
+            for barrier in (False, faces):
+                since = time.process_time()
+                refined = ub.refine(points, start, neighborhoods=rings, barrier=barrier)
+                seconds = time.process_time() - since
+                n = [ub.distortion(points, faces, uv).n_flipped for uv in (start, refined.embedding)]
+                ends = f"{refined.history[0]:.4f} | {refined.history[-1]:.4f} | {n[0]:,} | {n[1]:,}"
+                print(f"| {name}{kind} | {'no' if barrier is False else 'yes'} | {ends} | {seconds:.1f} |")
+
+
 def broken(count):
     outcomes, slowest = Counter(), 0.0
     for seed in range(count):
@@ -249,6 +324,8 @@ def main():
     parser.add_argument("--large", action="store_true", help="a million triangles as well")
     parser.add_argument("--broken", type=int, metavar="N", help="only lay N damaged meshes flat")
     parser.add_argument("--solvers", type=int, nargs="+", metavar="FACES", help="only solve one system")
+    parser.add_argument("--cuts", metavar="FILE", help="only compare the seams of one .npz with X and faces")
+    parser.add_argument("--flat", action="store_true", help="only refine the flat maps of --data")
     parser.add_argument("--only", metavar="NAME", help="only this mesh")
     parser.add_argument("--one", nargs=2, metavar=("MESH", "METHOD"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -256,6 +333,10 @@ def main():
         return one(*options.one, options.data)
     if options.broken:
         return broken(options.broken)
+    if options.cuts:
+        return cuts(options.cuts)
+    if options.flat:
+        return flat_maps(options.data)
     if options.solvers:
         print(
             "| triangles | preconditioner | steps | s | CPU s, set up | CPU s, solve |\n|--:|---|--:|--:|--:|--:|"

@@ -226,6 +226,27 @@ def _as_array(array: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(array.to_numpy(np.float64, na_value=np.nan)) if kinds <= set("fiub") else found
 
 
+def as_triangles(faces: Any, n: int, name: str = "faces") -> npt.NDArray[np.int64]:
+    """Return the triangles of a mesh of `n` vertices, checked."""
+    array = np.asarray(faces)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ValueError(
+            f"{name} has shape {array.shape}: it must have 3 columns, the vertices of one triangle a row"
+        )
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has dtype {array.dtype}: it must hold whole numbers")
+    if len(array) == 0:
+        raise ValueError(f"{name} has 0 rows: at least 1 triangle is needed")
+    triangles = array.astype(np.int64)
+    bad = (triangles < 0) | (triangles >= n)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"vertex {triangles[row, column]} of triangle {row} is out of range: there are {n} vertices"
+        )
+    return triangles
+
+
 def check_entries(points: Matrix, name: str) -> None:
     """Refuse points that the core would refuse, by their own name, and before any work."""
     if 0 in points.shape:

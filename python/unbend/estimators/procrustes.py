@@ -232,6 +232,10 @@ class ProcrustesAlignment(ProcrustesEstimator):
             raise ValueError(
                 "groups need points: with metric = 'precomputed', neighbors are those with distances"
             )
+        if not self.include_self and not known.keys().isdisjoint(("ties", "fixed")):
+            raise ValueError(
+                "include_self = False does not go with ties or fixed points: set include_self = True"
+            )
         for name in ("cut", "candidates"):
             if getattr(self, name) is True and not known.keys().isdisjoint(("ties", "fixed")):
                 raise ValueError(f"{name} = True does not go with ties or fixed points: leave {name} out")

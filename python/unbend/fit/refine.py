@@ -22,8 +22,9 @@ from ..metrics.table import PARAMETERS
 from .assembly import solve, solve_bound
 from .bonds import Bonds, Pins
 from .bonds.system import BoundSystem
-from .problem import Array, Flags, Objective, Problem
+from .problem import Array, Objective, Problem
 from .spectral.eigenvectors import warn_of_unheld
+from .trust.barrier import Barrier
 from .trust.guard import Guard
 
 Lowered = Literal["R_N", "R", "R_C", "stress"]
@@ -77,6 +78,10 @@ _TABLE = table(
             hundred points worse than they are in Y. With objective="stress", only the result must not be worse:
             what unfolds is worse for some steps. Set it to False for the algorithm of the paper, which
             lowers its objective at any price.
+        barrier : bool or array-like of int, shape (m, 3)
+            Triangles of a mesh that no step may turn over, or True for the triangles of the neighborhoods in their
+            charts. Around a triangle that a step would turn over, points go less far. While some are turned over,
+            steps go where fewer are: see ``flips`` of the result. It needs an embedding of 2 columns.
         max_iter
             Maximum number of steps.
         tol
@@ -94,6 +99,7 @@ _TABLE = table(
         include_self=boolean,
         rescale=boolean,
         guard=boolean,
+        barrier=Kind(""),  # Barrier checks it.
         max_iter=count(0),
         tol=number(lambda v: v >= 0, "at least 0"),
         max_time=optional(number(lambda v: v > 0, "above 0")),
@@ -122,6 +128,8 @@ class Refinement:
         The measure that was minimized.
     refused : str
         The harm that the whole of a step would have done, in words; empty if every step was taken whole.
+    flips : tuple of int or None
+        Number of triangles that are turned over at the start and in `embedding`; None without a barrier.
 
     Examples
     --------
@@ -138,6 +146,7 @@ class Refinement:
     n_iter: int
     objective: Lowered
     refused: str = ""
+    flips: tuple[int, int] | None = None
 
 
 class RefinementInterrupted(KeyboardInterrupt):
@@ -181,6 +190,7 @@ def refine(
     include_self: bool = True,
     rescale: bool = False,
     guard: bool = True,
+    barrier: Any = False,
     max_iter: int = 60,
     tol: float = 1e-3,
     max_time: float | None = None,
@@ -242,17 +252,51 @@ def refine(
                 f"weights of fixed are for method = 'global' with objective = 'R_N' or 'R', not {method!r} with "
                 f"{objective!r}: leave them out, and the points do not move"
             )
+        if pins.is_soft.any() and not own:
+            raise ValueError(
+                "weights of fixed do not go with include_self = False: leave them out, and the points do not move"
+            )
         start = Bonds(pins).begun(start, graph.component_labels)[0]
         problem = replace(problem, bonds=Bonds(pins))
     steps = Steps(method, int(max_iter), tol, max_time)
     watched, progress = Guard(problem, start), Progress(verbose, callback)
-    if objective == "stress":
-        return _stressed(watched, steps, progress, pins, bool(guard))
-    return refined(problem, start, steps, progress, guard=watched if guard else None)
+    wall = None if barrier is False else Barrier.of(barrier, x, graph, start, n_jobs)
+
+    def run(start: Array) -> Refinement:
+        if objective == "stress":
+            return _stressed(watched, start, steps, progress, pins, bool(guard), wall)
+        return refined(problem, start, steps, progress, guard=watched if guard else None, barrier=wall)
+
+    return run(start) if wall is None else _without_flips(run, start, wall, pins is not None)
+
+
+def _without_flips(
+    run: Callable[[Array], Refinement], start: Array, barrier: Barrier, has_pins: bool
+) -> Refinement:
+    """Refine, and again from an embedding whose flips are smoothed away, unless that is worse than the start.
+
+    Smoothing would move points with pins.
+    """
+    found = run(start)
+    before, left = barrier.n_flipped(start), barrier.n_flipped(found.embedding)
+    if left and not has_pins and found.status in ("converged", "guarded"):
+        smooth = barrier.smoothed(found.embedding)
+        if barrier.n_flipped(smooth) < left:
+            again = run(smooth)
+            if again.history[-1] <= found.history[0]:
+                history = [*found.history[:1], *again.history]
+                found = replace(again, history=history, n_iter=len(history) - 1)
+    return replace(found, flips=(before, barrier.n_flipped(found.embedding)))
 
 
 def _stressed(
-    watched: Guard, steps: Steps, progress: Progress, pins: Pins | None, guarded: bool
+    watched: Guard,
+    start: Array,
+    steps: Steps,
+    progress: Progress,
+    pins: Pins | None,
+    guarded: bool,
+    barrier: Barrier | None,
 ) -> Refinement:
     """Refine an embedding by the stress of geodesic distances.
 
@@ -262,12 +306,12 @@ def _stressed(
     from .trust.weighted import GeodesicStress  # It imports scipy, which takes long.
 
     begin = time.perf_counter()
-    target, start = GeodesicStress(watched.clean, pins, progress.progress), watched.start
+    target = GeodesicStress(watched.clean, pins, progress.progress)
 
     def run(guard: Guard | None) -> Refinement:
         left = steps.max_time and max(LEAST_SECONDS, steps.max_time + begin - time.perf_counter())
         limits = replace(steps, max_time=left)
-        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins is not None).run()
+        return _Run(target, start, limits, 0.0, progress, "stress", guard, pins is not None, barrier).run()
 
     with progress.stage("refine"):
         if not guarded:
@@ -309,6 +353,7 @@ def refined(
     known: tuple[float, float] | None = None,
     guard: Guard | None = None,
     core: _core.Problem | None = None,
+    barrier: Barrier | None = None,
 ) -> Refinement:
     """Refine an embedding of a problem; `known` are R_N of the start and its lower bound, if measured.
 
@@ -324,7 +369,7 @@ def refined(
         system = None if bonds is None else BoundSystem(core, bonds)
         target = _Frames(core, steps, objective, system)
         held = bonds is not None and bonds.pins is not None
-        return _Run(target, start, steps, bound, progress, objective, guard, held).run()
+        return _Run(target, start, steps, bound, progress, objective, guard, held, barrier).run()
 
 
 class _Target(Protocol):
@@ -396,6 +441,7 @@ class _Run:
     objective: Lowered
     guard: Guard | None = None
     has_pins: bool = False
+    barrier: Barrier | None = None
     history: list[float] = field(default_factory=list)
     refused: str = ""
 
@@ -425,9 +471,9 @@ class _Run:
             self._ask()
             if value - self.bound < tol * value:
                 return "converged"
-            moved = self.target.moved(system, self.best, self._ask)
+            moved = self._without_flips(self.target.moved(system, self.best, self._ask))
             momentum = 0.0 if self.limits.method == "paper" else run / (run + 3)
-            ahead = moved + momentum * (moved - before)
+            ahead = self._without_flips(moved + momentum * (moved - before))
             system, reached = self.target.at(ahead)
             if run and not value - reached > tol * value:
                 run = 0
@@ -449,6 +495,10 @@ class _Run:
             value = reached
         return "max_iter"
 
+    def _without_flips(self, end: Array) -> Array:
+        """Return the end of a step, nearer to its start around triangles that it would turn over."""
+        return end if self.barrier is None else self.barrier.kept(self.best, end)
+
     def _harms(self, ahead: Array, value: float, reached: float) -> bool:
         """Return whether a whole step does harm, and note which."""
         if self.guard is None or self.guard.is_negligible(ahead - self.examined):
@@ -466,7 +516,7 @@ class _Run:
         assert self.guard is not None
         for share in STEP_SHARES:
             self._ask()
-            y = self.best + share * (ahead - self.best)
+            y = self._without_flips(self.best + share * (ahead - self.best))
             if self.guard.objection(y) is None:
                 system, reached = self.target.at(y)
                 self.examined = y

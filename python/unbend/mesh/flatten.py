@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ from ..core.kinds import choice, count, function, number, optional
 from ..core.parameters import documented, entries, table
 from ..core.progress import Callback, Progress
 from ..core.shared_parameters import FUNCTIONS
-from .chart import Chart, ChartSettings, EnergyName, StartName, packed
+from .chart import Chart, ChartSettings, EnergyName, StartName, charts_of, packed
 from .cut import given_sides
 from .descent import Status
 from .energy import ENERGIES, Array, Faces
@@ -36,8 +36,9 @@ PARAMETERS = table(
         faces : array-like of int, shape (m, 3)
             Vertices of each triangle.
         cut : "auto", bool or array-like of int, shape (s, 2)
-            "auto" cuts each piece that is not a disc, and closed ones so far that cutting further gains little.
-            False refuses such pieces. An array holds the edges to cut, as pairs of vertices; what is not a disc
+            "auto" cuts each piece that is not a disc, and then further until that gains little. A disc is cut only
+            if 99 % of its area are stretched or compressed by a factor of 5 or more. False refuses what is not a
+            disc, and cuts no further. An array holds the edges to cut, as pairs of vertices; what is not a disc
             after that is cut as with "auto".
         energy
             "symmetric_dirichlet" keeps the squared singular values of the map and of its inverse small. "arap"
@@ -49,7 +50,8 @@ PARAMETERS = table(
             flips are removed.
         max_stretch
             Cut further until 99 % of the area are stretched or compressed by at most this factor, with at most
-            12 cuts for each piece.
+            30 cuts for each piece, and shorten the last of them while that stays so. The search is greedy: other
+            seams may be shorter. If the factor is not reached, ``notes`` says so.
         tol
             Stop after a step that lowers the energy by less than this share of what exceeds an isometry's.
         max_iter
@@ -94,7 +96,7 @@ class Flattening:
     starts : list of str
         Map that each chart began with.
     notes : tuple of str
-        Repairs, in words.
+        Repairs, in words, and the stretch if it exceeds `max_stretch`.
     timings : dict
         Seconds of each stage.
 
@@ -224,13 +226,14 @@ def flatten(
         surface = mesh.surface
         unit = float(np.abs(surface.points).max()) or 1.0
         surface = Surface(surface.points / unit, surface.faces, surface.mates)
-        if not isinstance(cut, str | bool | np.bool_):
+        if has_seams := not isinstance(cut, str | bool | np.bool_):
             surface = surface.cut(given_sides(surface, cut))
         _check_pieces(surface)
     settings = ChartSettings(
         energy=energy,
         start=_checked_start(start, len(surface.points), unit),
         may_cut=cut is not False,
+        has_seams=has_seams,
         max_stretch=max_stretch,
         tol=tol,
         max_iter=int(max_iter),
@@ -238,11 +241,13 @@ def flatten(
         progress=progress,
     )
     charts = [
-        (rows[part], chart)
-        for rows, piece in surface.pieces()
-        for part, chart in Chart.all_of(piece, settings)
+        (rows[part], chart) for rows, piece in surface.pieces() for part, chart in charts_of(piece, settings)
     ]
-    return _assembled(mesh, charts, unit, progress)
+    flat = _assembled(mesh, charts, unit, progress)
+    if max_stretch is not None and flat.distortion.stretch > max_stretch:
+        note = f"99 % of the area are stretched by up to {flat.distortion.stretch:.3g}, above max_stretch"
+        return replace(flat, notes=(*flat.notes, f"{note} = {max_stretch:g}"))
+    return flat
 
 
 def _check_cut(cut: Any) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import as_points, check_entries
+from ..core.arrays import as_points, as_triangles, check_entries
 from .energy import Arap, Array, Faces, FlatMesh
-from .repair import checked_faces, checked_points, shapes_of
+from .repair import checked_points, shapes_of
 from .surface import Surface, edge_keys
 
 __all__ = ["MeshDistortion", "distortion", "measured", "stretch_of"]
@@ -86,7 +86,7 @@ def distortion(vertices: Any, faces: Any, uv: Any) -> MeshDistortion:
     4.0
     """
     points = checked_points(vertices)
-    triangles = checked_faces(faces, len(points))
+    triangles = as_triangles(faces, len(points))
     flat = np.asarray(uv, dtype=np.float64)
     if flat.shape == (len(triangles), 3, 2):
         flat = flat.reshape(-1, 2)

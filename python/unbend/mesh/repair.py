@@ -13,11 +13,11 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_tree, connected_components
 
-from ..core.arrays import as_points, check_entries
+from ..core.arrays import as_points, as_triangles, check_entries
 from .energy import Array, Faces
 from .surface import ALONE, Flags, Surface, mates_of
 
-__all__ = ["MIN_HEIGHT", "Repaired", "checked_faces", "checked_points", "repaired", "shapes_of"]
+__all__ = ["MIN_HEIGHT", "Repaired", "checked_points", "repaired", "shapes_of"]
 
 MIN_HEIGHT = 1e-4
 """Triangles flatter than this share of their longest edge are measured as if they had this height: a triangle
@@ -40,7 +40,7 @@ def repaired(vertices: Any, faces: Any) -> Repaired:
     A ValueError names the numbers of what cannot.
     """
     points = checked_points(vertices)
-    triangles = checked_faces(faces, len(points))
+    triangles = as_triangles(faces, len(points))
     notes: list[str] = []
     unused = len(points) - len(np.unique(triangles))
     if unused:
@@ -94,27 +94,6 @@ def checked_points(vertices: Any) -> Array:
     check_entries(points, "vertices")
     points = np.asarray(points, dtype=np.float64)
     return np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
-
-
-def checked_faces(faces: Any, n: int) -> Faces:
-    """Return the triangles of a mesh of `n` vertices."""
-    array = np.asarray(faces)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise ValueError(
-            f"faces has shape {array.shape}: it must have 3 columns, the vertices of one triangle a row"
-        )
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"faces has dtype {array.dtype}: it must hold whole numbers")
-    if len(array) == 0:
-        raise ValueError("faces has 0 rows: at least 1 triangle is needed")
-    triangles = array.astype(np.int64)
-    bad = (triangles < 0) | (triangles >= n)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise ValueError(
-            f"vertex {triangles[row, column]} of triangle {row} is out of range: there are {n} vertices"
-        )
-    return triangles
 
 
 def _merged(points: Array, triangles: Faces, notes: list[str]) -> Faces:

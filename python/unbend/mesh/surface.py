@@ -144,6 +144,12 @@ class Surface:
         mates[sides] = ALONE
         return replace(self, mates=mates)
 
+    def joined(self, sides: Faces, mates: Faces) -> Surface:
+        """Glue sides to their mates."""
+        changed = self.mates.copy()
+        changed[sides], changed[mates] = mates, sides
+        return replace(self, mates=changed)
+
 
 def _components(rows: Faces, columns: Faces, n: int) -> tuple[int, Faces]:
     """Return the connected components of an undirected graph, numbered by their first nodes."""

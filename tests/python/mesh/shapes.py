@@ -53,6 +53,17 @@ def torus(a=36, b=18):
     return over(surface, u, v), grid(a, b, both=True)
 
 
+def two_tori(a=24, b=12):
+    """Return two tori joined by a bridge between one triangle of each: a closed surface of genus 2."""
+    points, faces = torus(a, b)
+    middle = points[faces].mean(axis=1)[:, 0]
+    first, second = int(np.argmax(middle)), int(np.argmin(middle))
+    p, q = faces[first], faces[second][[0, 2, 1]] + len(points)
+    bridge = [t for k in range(3) for t in ((p[k], q[k], p[k - 2]), (p[k - 2], q[k], q[k - 2]))]
+    parts = np.delete(faces, first, axis=0), np.delete(faces, second, axis=0) + len(points), bridge
+    return np.concatenate([points, points + np.array([5.6, 0, 0])]), np.concatenate(parts)
+
+
 def sphere(n=600):
     """Return a sphere; its triangles have no common orientation."""
     from scipy.spatial import ConvexHull

@@ -253,3 +253,61 @@ def test_stopping_before_there_is_a_map_without_a_flip():
         ub.flatten(
             points, faces, start=start, callback=lambda stage, done, total, best: stage == "untangling"
         )
+
+
+@pytest.mark.parametrize("max_stretch", [1.2, 1.6])
+def test_a_promised_stretch_is_kept(max_stretch):
+    points, faces = shapes.sphere(400)
+    flat = ub.flatten(points, faces, max_stretch=max_stretch)
+    assert is_consistent(flat, points)
+    assert flat.n_charts == 1
+    assert flat.distortion.stretch <= max_stretch
+    assert flat.notes == () or "above" not in flat.notes[-1]
+
+
+def test_a_promise_that_is_not_kept_is_noted():
+    points, faces = shapes.bump(12, 12, height=1.5)
+    flat = ub.flatten(points, faces, cut=False, max_stretch=1.01)
+    assert flat.distortion.stretch > 1.01
+    assert f"up to {flat.distortion.stretch:.3g}, above max_stretch = 1.01" in flat.notes[-1]
+
+
+def test_handles_are_cut_to_one_chart():
+    points, faces = shapes.two_tori()
+    flat = ub.flatten(points, faces)
+    assert is_consistent(flat, points)
+    assert flat.n_charts == 1
+    edges = len(np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0))
+    assert len(points) - edges + len(faces) == -2  # genus 2
+    assert flat.distortion.stretch < 3
+
+
+def test_seams_of_several_holes_are_a_shortest_tree():
+    """Four holes in a row: the outer ones are joined to the boundary, the inner ones to the outer ones."""
+    points, faces = shapes.bump(61, 31, height=0.0)
+    points = points * [2, 1, 1]
+    middle = points[faces].mean(axis=1)[:, :2]
+    for x in (-1.5, -0.5, 0.5, 1.5):
+        near = np.abs(middle - [x, 0]).max(axis=1) < 0.2
+        faces, middle = faces[~near], middle[~near]
+    flat = ub.flatten(points, faces)
+    assert is_consistent(flat, points)
+    assert flat.seam_length == pytest.approx(2 * 4 / 15 + 2 * 8 / 15)
+    np.testing.assert_allclose(
+        edge_lengths(flat.uv, flat.faces), edge_lengths(flat.points, flat.faces), rtol=1e-6
+    )
+
+
+def test_a_deep_sock_is_cut_by_itself_and_given_seams_are_kept():
+    points, faces = shapes.tube(16, 60, length=18.0)
+    tip = len(points)
+    points = np.concatenate([points, [[0, 0, 18.3]]])
+    end = np.arange(16) * 60 + 59
+    faces = np.concatenate([faces, np.c_[end, np.roll(end, -1), np.full(16, tip)]])
+    flat = ub.flatten(points, faces)
+    assert is_consistent(flat, points)
+    assert flat.seam_length > 15
+    assert flat.distortion.stretch < 3
+    ring = np.c_[np.arange(0, 10), np.arange(1, 11)]
+    given = ub.flatten(points, faces, cut=ring)
+    np.testing.assert_array_equal(given.seams, ring)

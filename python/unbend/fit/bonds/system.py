@@ -149,7 +149,7 @@ class BoundSystem:
         extended = _core.Graph(np.concatenate(lists), indptr=indptr)
         # Only the matrix is used, so the points may all be one.
         nowhere = _core.Points(np.zeros((len(indptr) - 1, d), dtype=np.float32))
-        return _core.Problem(nowhere, extended, d, "R", problem.n_jobs, np.concatenate(weights))
+        return _core.Problem(nowhere, extended, d, "R", problem.n_jobs, weights=np.concatenate(weights))
 
 
 def _sizes(graph: _core.Graph) -> npt.NDArray[np.int64]:

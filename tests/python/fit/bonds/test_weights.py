@@ -32,7 +32,7 @@ def dense(x, y, nb, weights):
 
 def test_the_weighted_system_is_that_of_the_textbook():
     matrix, sides = dense(X, SHAKEN, NB, MEAN_ONE)
-    problem = _core.Problem(_core.Points(X), NB.core, 2, "R_N", 0, MEAN_ONE)
+    problem = _core.Problem(_core.Points(X), NB.core, 2, "R_N", 0, weights=MEAN_ONE)
     found, value = problem.frames(SHAKEN)
     np.testing.assert_allclose(found.reshape(N, 2), sides, atol=1e-11 * np.abs(sides).max())
     np.testing.assert_allclose(problem.apply(SHAKEN.ravel()).reshape(N, 2), matrix @ SHAKEN, atol=1e-10)

@@ -1,46 +1,39 @@
-"""Pieces of a surface laid flat: each cut to a disc, started without a flip, and made nearly isometric."""
+"""A disc laid flat: started without a flip, and made nearly isometric."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from .. import _core
-from ..core.progress import Progress
-from ..fit.problem import Problem
-from ..graph.neighbors import Neighborhoods
-from .cut import branch, depths, opened
-from .descent import MAX_UNTANGLING_STEPS, Status, minimized, untangled
-from .energy import ENERGIES, Array, Complex, Faces, FlatMesh, SymmetricDirichlet
-from .measures import stretch_of
-from .repair import shapes_of
-from .start import MIN_ALIGNED_FACES, aligned, tutte
-from .surface import Surface
+from ... import _core
+from ...core.progress import Progress
+from ...fit.problem import Problem
+from ...graph.neighbors import Neighborhoods
+from ..cut import branch, depths
+from ..descent import MAX_UNTANGLING_STEPS, Status, minimized, untangled
+from ..energy import ENERGIES, Array, Complex, FlatMesh, SymmetricDirichlet
+from ..measures import stretch_of
+from ..repair import shapes_of
+from ..start import MIN_ALIGNED_FACES, aligned, tutte
+from ..surface import Surface
 
-__all__ = ["Chart", "ChartSettings", "EnergyName", "StartName", "packed"]
+__all__ = ["MAX_BRANCHES", "Chart", "ChartSettings", "Disc", "EnergyName", "StartName"]
 
 EnergyName = Literal["symmetric_dirichlet", "arap"]
 StartName = Literal["auto", "tutte", "alignment"]
 
-MAX_BRANCHES = 12
-"""Maximum number of cuts into a closed surface, or into a disc that cannot be laid flat in double precision."""
+MAX_BRANCHES = 30
+"""Maximum number of cuts into a piece that is stretched too much, or that double precision cannot lay flat."""
 
 MAX_FLIPPED_SHARE = 0.02
 """Flips of the alignment are removed if at most this share of the triangles is flipped. More of them are folds of
 large parts, and Tutte's map is used."""
 
-MIN_GAIN = 0.3
-"""A further cut into a closed surface must lower the excess of the energy by this share."""
-
-DRAFT_TOL, DRAFT_ITER = 0.02, 20
+DRAFT_TOL, DRAFT_ITER = 0.02, 40
 """Tolerance and maximum number of steps of the maps that decide where to cut further."""
-
-GAP = 0.02
-"""Distance between charts, as a share of the side of a square of their total size."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +43,7 @@ class ChartSettings:
     energy: EnergyName
     start: StartName | Array  # A name, or the first position of every vertex.
     may_cut: bool  # True if a piece that is no disc may be cut.
+    has_seams: bool  # True if the caller gave edges to cut: what is a disc then stays as it is.
     max_stretch: float | None
     tol: float
     max_iter: int
@@ -68,67 +62,22 @@ class Chart:
     excess: float  # Excess of the energy above that of an isometry.
     status: Status
 
-    @classmethod
-    def all_of(cls, piece: Surface, settings: ChartSettings) -> Iterator[tuple[Faces, Chart]]:
-        """Lay a connected surface flat; yield the triangles of each chart, and the chart."""
-        with settings.progress.stage("cut"):
-            surface = piece if piece.is_disc else _opened(piece, settings)
-        for rows, disc in surface.pieces():
-            yield rows, _laid(disc, settings, closed=not piece.loops)
-
-
-def _opened(piece: Surface, settings: ChartSettings) -> Surface:
-    if not settings.may_cut:
-        raise ValueError(
-            f"a piece of {len(piece.faces):,} triangles has Euler characteristic {piece.euler} and "
-            f"{len(piece.loops)} boundaries, but a disc has 1 and 1: set cut='auto', or give seams as cut="
-        )
-    return opened(piece)
-
-
-def _laid(surface: Surface, settings: ChartSettings, closed: bool) -> Chart:
-    """Lay a disc flat, and cut into it where that is needed."""
-    searches = closed or settings.max_stretch is not None
-    chart = _Disc(surface).laid(settings, draft=searches)
-    for _ in range(MAX_BRANCHES if searches and settings.may_cut else 0):
-        if chart.status == "stopped" or _within(chart, settings.max_stretch):
-            break
-        better = _Disc(_branched(chart)).laid(settings, draft=True)
-        if settings.max_stretch is None and better.excess > (1 - MIN_GAIN) * chart.excess:
-            break
-        chart = better
-    return _Disc(chart.surface).finished(chart, settings) if searches else chart
-
-
-def _within(chart: Chart, max_stretch: float | None) -> bool:
-    """Return whether the stretch of a chart is within `max_stretch`."""
-    return max_stretch is not None and _Disc(chart.surface).stretch(chart.z) <= max_stretch
-
-
-def _branched(chart: Chart) -> Surface:
-    """Return the disc cut from where it is strained, far from its boundary.
-
-    Strain is largest at the end of the last cut, where cutting further would gain one edge at a time.
-    """
-    surface = chart.surface
-    excess = np.maximum(_Disc(surface).strain(chart.z) - 4, 0)
-    gain = np.sqrt(excess) * depths(surface)
-    return surface.cut(branch(surface, int(np.argmax(gain))))
-
 
 @dataclass(frozen=True, eq=False)
-class _Disc:
+class Disc:
     """A disc, with values that are computed once."""
 
     surface: Surface
 
     @cached_property
     def mesh(self) -> FlatMesh:
+        """The triangles with their shapes in space."""
         shapes, _ = shapes_of(self.surface)
         return FlatMesh.of(shapes, self.surface.triangles, len(self.surface.origins))
 
     @cached_property
     def points(self) -> Array:
+        """The position in space of each vertex."""
         return self.surface.points[self.surface.origins]
 
     def problem(self, n_jobs: int | None) -> Problem:
@@ -141,14 +90,14 @@ class _Disc:
         problem = self.problem(settings.n_jobs)
         z, name = self._start(problem, settings)
         if z is None:
-            return _Disc(self._cut_deeper(settings, cuts_left)).laid(settings, draft, cuts_left - 1)
+            return Disc(self._cut_deeper(settings, cuts_left)).laid(settings, draft, cuts_left - 1)
         return self._descended(z, name, problem.core, settings, draft)
 
-    def finished(self, chart: Chart, settings: ChartSettings) -> Chart:
-        """Minimize a draft to the end."""
-        if chart.status == "stopped":
-            return chart
-        return self._descended(chart.z, chart.start, self.problem(settings.n_jobs).core, settings, False)
+    def continued(self, chart: Chart, settings: ChartSettings, draft: bool) -> Chart:
+        """Lay the disc flat, beginning with the map of a chart that was cut less."""
+        z = np.empty(len(self.points), complex)
+        z[self.surface.triangles] = chart.z[chart.surface.triangles]
+        return self._descended(z, chart.start, self.problem(settings.n_jobs).core, settings, draft)
 
     def stretch(self, z: Complex) -> float:
         """Return the factor by which nearly all of the area is stretched or compressed at most."""
@@ -235,28 +184,3 @@ class _Disc:
             end = minimized(self.mesh, energy, z, core, tol=tol, max_iter=max_iter, report=report)
         excess = end.history[-1] - energy.minimum
         return Chart(self.surface, end.z, name, end.history, excess, end.status)
-
-
-def packed(charts: list[Complex]) -> list[Complex]:
-    """Rotate every chart to its longer side, and set them in rows, the tallest first."""
-    turned = [_upright(z) for z in charts]
-    width = np.array([np.ptp(z.real) for z in turned])
-    height = np.array([np.ptp(z.imag) for z in turned])
-    side = float(np.sqrt((width * height).sum()))
-    gap, limit = GAP * side, max(1.2 * side, float(width.max()))
-    placed, x, y, row = list(turned), 0.0, 0.0, 0.0
-    for k in np.argsort(-height, kind="stable"):
-        if x > 0 and x + width[k] > limit:
-            x, y, row = 0.0, y + row + gap, 0.0
-        placed[k] = turned[k] + complex(x, y)
-        x, row = x + width[k] + gap, max(row, height[k])
-    return placed
-
-
-def _upright(z: Complex) -> Complex:
-    """Return a chart rotated to its longest axis, with its lower left corner at zero."""
-    centered = z - z.mean()
-    moment = complex((centered**2).sum())
-    turned = centered * np.exp(-0.5j * np.angle(moment))
-    upright: Complex = turned - complex(turned.real.min(), turned.imag.min())
-    return upright

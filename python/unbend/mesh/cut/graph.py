@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import minimum_spanning_tree
 
-from .energy import Array, Faces
-from .surface import ALONE, Flags, Surface, edge_keys
+from ..energy import Array, Faces
+from ..surface import ALONE, Flags, Surface, edge_keys
+from .net import Net
 
 __all__ = ["branch", "depths", "given_sides", "opened"]
 
@@ -70,53 +71,20 @@ def _all_opened(surface: Surface) -> Surface:
 
 
 def branch(surface: Surface, vertex: int) -> Faces:
-    """Return the sides along a shortest path from a vertex of a disc to its boundary."""
-    net = _Net(surface)
+    """Return a side of each edge along a shortest path from a vertex of a disc to its boundary, in order."""
+    net = Net(surface)
     _, before = net.paths(surface.loops[0])
-    return net.along(before, vertex)
+    return net.path(before, vertex)
 
 
 def depths(surface: Surface) -> Array:
     """Return the distance of each vertex of a disc from its boundary."""
-    return _Net(surface).paths(surface.loops[0])[0]
-
-
-class _Net:
-    """The edges of a cut surface as a graph, with their lengths."""
-
-    def __init__(self, surface: Surface) -> None:
-        self.surface = surface
-        triangles = surface.triangles
-        self.tails, self.heads = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
-        self.n = len(surface.origins)
-        points = surface.points[surface.origins]
-        self.lengths: Array = np.linalg.norm(points[self.tails] - points[self.heads], axis=1)
-        # Edges of length zero would be no edges of a sparse graph.
-        self.lengths = np.maximum(self.lengths, 1e-12 * (self.lengths.max() or 1.0))
-
-    def paths(self, sources: Any) -> tuple[Array, Faces]:
-        """Return the distance of each vertex from the nearest source, and the vertex before it."""
-        _, first = np.unique(edge_keys(self.tails, self.heads, self.n), return_index=True)
-        entries = (self.lengths[first], (self.tails[first], self.heads[first]))
-        graph = csr_matrix(entries, shape=(self.n, self.n))
-        distances, before, _ = dijkstra(
-            graph, directed=False, indices=sources, min_only=True, return_predecessors=True
-        )
-        return distances, before
-
-    def along(self, before: Faces, vertex: int) -> Faces:
-        """Return the sides along the path from a source to a vertex."""
-        path = [vertex]
-        while before[path[-1]] >= 0:
-            path.append(int(before[path[-1]]))
-        steps = np.array(path, dtype=np.int64)
-        keys = edge_keys(self.tails, self.heads, self.n)
-        return np.flatnonzero(np.isin(keys, edge_keys(steps[:-1], steps[1:], self.n)))
+    return Net(surface).paths(surface.loops[0])[0]
 
 
 def _cut_graph(surface: Surface) -> Faces:
     """Return the sides that a cut parts."""
-    net, pairs = _Net(surface), surface.pairs
+    net, pairs = Net(surface), surface.pairs
     closed = not surface.loops
     roots: Any = surface.loops[0] if not closed else _farthest(net, 0)
     distances, before = net.paths(roots)
@@ -126,11 +94,11 @@ def _cut_graph(surface: Surface) -> Faces:
     uncrossed = ~_crossed(surface, np.lexsort((-cost, on_path)))
     rest = _without_loose_ends(net, uncrossed)
     if not rest.any():
-        return net.along(before, int(np.argmax(distances)))
+        return net.path(before, int(np.argmax(distances)))
     return pairs[rest]
 
 
-def _farthest(net: _Net, vertex: int) -> int:
+def _farthest(net: Net, vertex: int) -> int:
     return int(np.argmax(net.paths(vertex)[0]))
 
 
@@ -147,7 +115,7 @@ def _crossed(surface: Surface, order: Faces) -> Flags:
     return crossed
 
 
-def _without_loose_ends(net: _Net, chosen: Flags) -> Flags:
+def _without_loose_ends(net: Net, chosen: Flags) -> Flags:
     """Return a graph of pairs without the branches that end within the surface."""
     pairs = net.surface.pairs
     edges = np.flatnonzero(chosen)
