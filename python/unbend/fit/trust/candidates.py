@@ -64,8 +64,8 @@ STEADY_ANGLE, UNSTEADY_ANGLE = 0.3, 0.5
 above the second, smoothed points still show no surface, and are not embedded."""
 
 MAX_OFF_TANGENT = 0.3
-"""Largest median part of an edge off the tangents of its ends with which geodesic distances are refined: noise that
-is as wide as the neighborhoods has more, and a surface that bends into more than d dimensions less."""
+"""Geodesic distances are refined up to this median part of an edge off the tangents of its ends: noise as wide as
+the neighborhoods has more, and a surface that bends into more than d dimensions less."""
 
 LEAST_SHARE = 0.8
 """A candidate must embed at least this share of the points of every connected component that matters."""
@@ -277,7 +277,7 @@ class _Attempt:
         return Trial(REFINED_GEODESIC, found, evidence_of(self.problem, found, self.progress, self.cleaned))
 
     def _sampled(self) -> tuple[Problem, CleanGraph, Indices | None]:
-        """Return the problem of a sample that is small enough for geodesic distances, its clean graph and its rows."""
+        """Return the problem of a sample small enough for geodesic distances, its clean graph and its rows."""
         if len(self.problem) <= MAX_GEODESIC_POINTS:
             return self.problem, self.cleaned(), None
         rows = self._sample(MAX_GEODESIC_POINTS)
