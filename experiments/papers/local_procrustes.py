@@ -118,9 +118,7 @@ def main():
     parser.add_argument(
         "--quick", action="store_true", help=f"k = {SHOWN} alone, no peers, default refinement"
     )
-    parser.add_argument(
-        "--anneal", action="store_true", help="also PSA by annealing, and both to the letter"
-    )
+    parser.add_argument("--anneal", action="store_true", help="also PSA by annealing, and both to the letter")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the tables there as well")
     parser.add_argument("--figures", metavar="FOLDER", type=Path, help="draw Figs. 1 to 6 there")
     parser.add_argument("--only", metavar="NAME", help="one of the data sets, for example Twos")

@@ -13,7 +13,7 @@ from unbend.core.progress import Progress
 from unbend.fit.problem import Problem
 from unbend.fit.procrustes.alignment import AlignmentSettings
 from unbend.fit.trust.candidates import Trial
-from unbend.fit.trust.evidence import GEODESIC, evidence
+from unbend.fit.trust.evidence import GEODESIC, REFINED_GEODESIC, evidence
 from unbend.fit.trust.geodesics import majorized
 from unbend.fit.trust.verdict import verdict_of
 from unbend.graph.clean import pruned
@@ -70,6 +70,37 @@ def test_a_sparse_roll_is_laid_flat(method):
         assert disparity(truth, model.embedding_) < 0.05
         assert model.verdict_.trusted
     assert wrong > 1, "these rolls are no test"
+
+
+def bent_sphere(n, bend, seed=0):
+    """A sphere, and the same after each coordinate was rolled on an arc and all were mixed."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, 3))
+    truth /= np.linalg.norm(truth, axis=1, keepdims=True)
+    mix = np.linalg.qr(rng.normal(size=(20, 6)))[0]
+    return truth, np.hstack([np.cos(bend * truth), np.sin(bend * truth)]) / bend @ mix.T
+
+
+def test_a_bent_sphere_is_not_cut_in_three_dimensions():
+    truth, x = bent_sphere(1500, 2.4)
+    first = before(lambda **kw: PSA(3, **kw), x)
+    assert disparity(truth, first.embedding_) > 0.05, "this sphere is no test"
+    model = PSA(3).fit(x)
+    assert disparity(truth, model.embedding_) < 0.01
+    assert next(one.name for one in model.candidates_ if one.chosen) == REFINED_GEODESIC
+    assert len(model.cut_pairs_) == 0
+    assert model.refinement_.n_iter > 0
+    assert model.verdict_.trusted
+    assert model.verdict_.reasons == []
+
+
+def test_a_sphere_in_the_plane_stays_cut():
+    _, x = bent_sphere(1000, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PSA(2).fit(x)
+    assert len(model.cut_pairs_) > 0
+    assert next(one.name for one in model.candidates_ if one.chosen) != REFINED_GEODESIC
 
 
 @BOTH

@@ -4,7 +4,8 @@ The first embedding is that of the graph as it is. The others are made from clea
 circuits, and with the points projected on local planes. Each is judged by the evidence on its own graph, because
 the paths of a graph with short circuits are wrong as well. The least score wins; an embedding of more processing
 must be better by `STEP_PENALTY` for each step. If none can be trusted, geodesic distances are embedded, which
-need no tangents.
+need no tangents. If edges are near the tangents, that embedding is refined, also where all others are only fair or
+need a cut: the tangents of a surface that bends much do not tell how it fits into d dimensions as a whole.
 """
 
 from __future__ import annotations
@@ -25,18 +26,21 @@ from ...graph.carry import Carrier
 from ...graph.clean import CleanGraph, pruned, smoothed
 from ...graph.copies import search_distinct
 from ...metrics.agreement import LEAST_COMPONENT, MAX_PRUNED_POINTS
+from ...metrics.overlap import OVERLAPPING
 from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
+from ..refine import Steps, refined
 from ..run import flatten
-from .evidence import GEODESIC, SMOOTHED_SCORE, TRUSTED_SCORE, Evidence, evidence
+from .evidence import GEODESIC, REFINED_GEODESIC, SMOOTHED_SCORE, TRUSTED_SCORE, Evidence, evidence
 from .geodesics import embed_geodesics
 
 __all__ = ["TriedEmbedding", "TRUSTED_SCORE", "Trial", "best_candidate", "evidence_of"]
 
 Found = TypeVar("Found", bound=ProcrustesEmbedding)
 
-GOOD_SCORE = 0.005
-"""No other embedding is tried if the first has at most this score."""
+GOOD_SCORE, FAIR_SCORE = 0.005, 0.02
+"""No other embedding is tried if the first has at most the first score, and geodesic distances are not refined if
+some embedding has at most the second; a cut alone adds as much."""
 
 STEP_PENALTY = 0.001
 """Added to the score of a candidate for each step of its processing, when candidates are compared."""
@@ -58,6 +62,10 @@ MAX_GEODESIC_POINTS = 2_000
 STEADY_ANGLE, UNSTEADY_ANGLE = 0.3, 0.5
 """Median sines of the angle between tangents of neighbors. Below the first, geodesic distances are not needed;
 above the second, smoothed points still show no surface, and are not embedded."""
+
+MAX_OFF_TANGENT = 0.3
+"""Geodesic distances are refined up to this median part of an edge off the tangents of its ends: noise as wide as
+the neighborhoods has more, and a surface that bends into more than d dimensions less."""
 
 LEAST_SHARE = 0.8
 """A candidate must embed at least this share of the points of every connected component that matters."""
@@ -186,12 +194,12 @@ def _tried(
     progress: Progress,
     cleaned: Callable[[], CleanGraph],
 ) -> Iterator[Trial]:
-    """Try cleaned graphs, and geodesic distances if none of them can be trusted."""
+    """Try cleaned graphs, and geodesic distances if none of them can be trusted or all need a cut."""
     k, n = problem.neighborhoods.typical_size, len(problem)
     if n < LEAST_POINTS_PER_NEIGHBOR * (k + 1):
         return
     attempt = _Attempt(replace(settings, cut=False), problem, given.found, progress, cleaned)
-    trusted = given.evidence.score <= given.limit
+    trusted, best = given.evidence.score <= given.limit, given.rank
     makers: list[tuple[str, Callable[[], Trial | None]]] = [("without short circuits", attempt.pruned)]
     makers += [(f"smoothed by {t * k} neighbors", partial(attempt.smoothed, t * k)) for t in SMOOTHINGS]
     for name, make in makers:
@@ -200,9 +208,14 @@ def _tried(
             trial = make()
         if trial is not None:
             trusted |= trial.evidence.score <= trial.limit
+            best = min(best, trial.rank)
             yield replace(trial, name=name)
     if not trusted:
         trial = attempt.geodesic()
+        if trial is not None:
+            yield trial
+    if best > FAIR_SCORE:
+        trial = attempt.refined_geodesic()
         if trial is not None:
             yield trial
 
@@ -232,11 +245,7 @@ class _Attempt:
 
     def geodesic(self) -> Trial | None:
         """Embed the geodesic distances on slightly smoothed points, unless tangents are steady."""
-        problem, rows = self.problem, None
-        if len(problem) > MAX_GEODESIC_POINTS:
-            rows = self._sample(MAX_GEODESIC_POINTS)
-            problem = self._searched(problem.of(rows), _core.Points(problem.points[rows]))
-        clean = self.cleaned() if rows is None else _pruned(problem, self.progress)
+        problem, clean, rows = self._sampled()
         if clean.angle < STEADY_ANGLE:
             return None
         moved = _core.projected(
@@ -249,6 +258,31 @@ class _Attempt:
         placed = self._carried(problem, embedding, rows)
         found = replace(self.first.extended(placed, None), trace={"geodesics": {"angle": clean.angle}})
         return Trial(GEODESIC, found, seen, graph=clean)
+
+    def refined_geodesic(self) -> Trial | None:
+        """Embed the geodesic distances and refine all points from there, if edges are near the tangents.
+
+        An embedding that overlaps is not refined: folds stay.
+        """
+        if self.cleaned().off_tangent > MAX_OFF_TANGENT:
+            return None
+        problem, _, rows = self._sampled()
+        embedding = embed_geodesics(problem, self.progress)
+        if evidence(problem, embedding, self.progress).overlap > OVERLAPPING:
+            return None
+        start, wanted = self._carried(problem, embedding, rows), self.settings
+        steps = Steps("global", wanted.refine_max_iter, wanted.refine_tol)
+        refinement = refined(self.problem, start, steps, self.progress)
+        found = replace(self.first.extended(refinement.embedding, None), refinement=refinement)
+        return Trial(REFINED_GEODESIC, found, evidence_of(self.problem, found, self.progress, self.cleaned))
+
+    def _sampled(self) -> tuple[Problem, CleanGraph, Indices | None]:
+        """Return the problem of a sample small enough for geodesic distances, its clean graph and its rows."""
+        if len(self.problem) <= MAX_GEODESIC_POINTS:
+            return self.problem, self.cleaned(), None
+        rows = self._sample(MAX_GEODESIC_POINTS)
+        problem = self._searched(self.problem.of(rows), _core.Points(self.problem.points[rows]))
+        return problem, _pruned(problem, self.progress), rows
 
     def _searched(self, problem: Problem, points: _core.Points) -> Problem:
         """Return the problem of other points, with as many neighbors as before."""

@@ -12,10 +12,13 @@ from ...metrics.agreement import BALLS, Agreement, worst_mean
 from ...metrics.overlap import OVERLAP_STEPS
 from ..problem import Array, Indices, Problem
 
-__all__ = ["GEODESIC", "SMOOTHED_SCORE", "TRUSTED_SCORE", "Evidence", "evidence"]
+__all__ = ["GEODESIC", "REFINED_GEODESIC", "SMOOTHED_SCORE", "TRUSTED_SCORE", "Evidence", "evidence"]
 
 GEODESIC = "geodesic distances"
 """Name of the candidate that keeps the large distances only."""
+
+REFINED_GEODESIC = "geodesic distances, refined"
+"""Name of the candidate that begins with large distances and then fits all neighborhoods."""
 
 TRUSTED_SCORE = 0.05
 """An embedding with a larger score is not trusted, and geodesic distances are tried if none has less."""
