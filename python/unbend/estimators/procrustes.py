@@ -226,6 +226,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
         name = next(iter(known), None)
         if self.partition is not None and name is not None:
             raise ValueError(f"{name} is not possible in cells: set partition = None")
+        if self.objective == "R_C" and name is not None:
+            raise ValueError(f"{name} is not possible with objective = 'R_C': leave {name} out")
         if "groups" in known and neighborhoods is not None:
             raise ValueError("groups say where neighbors are searched: pass no neighborhoods, or no groups")
         if "groups" in known and self.metric == "precomputed":
@@ -265,7 +267,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     @property
     def _stretches(self) -> bool:
-        return self.objective == "R_C"
+        return bool(self.objective == "R_C")
 
     def _sized(self, sizes: Sizes) -> Sizes:
         """Return the sizes of a fit, with the points of a cell if there are cells."""

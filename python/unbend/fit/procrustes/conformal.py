@@ -67,7 +67,7 @@ def refined_by_r_c(
         method = "global" if settings.refine == "auto" else settings.refine
         steps = Steps(method, min(MAX_STEPS, settings.refine_max_iter), settings.refine_tol)
         guard = Guard(problem, found.embedding)
-        refinement = refined(problem.core, found.embedding, steps, progress, "R_C", guard=guard)
+        refinement = refined(problem, found.embedding, steps, progress, guard=guard)
         embedding, n_iter = refinement.embedding, refinement.n_iter
         found = replace(found, embedding=embedding, refinement=refinement, n_iter=n_iter)
     return found.measured(problem, progress)
