@@ -253,7 +253,7 @@ class ProcrustesEstimator(GraphEstimator):
         joint = Joint.of(n, d, k, **known)
         measured = min(2 * x.nnz, n**2) if issparse(x) else n**2
         sizes = self._sized(joint.sized(self._sizes_of_distances(n, min(k, measured // n + 1), measured)))
-        lacks_some = measured < n**2 or bool(np.isnan(x).any())
+        lacks_some = issparse(x) or bool(np.isnan(x).any())
         memory.check(self._peak_of_distances(sizes, lacks_some), self.max_memory)
         pairs, settings = pairs_of(x), self._settings(sizes)
         check_joined(pairs, self.disconnected)
