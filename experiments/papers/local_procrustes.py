@@ -3,7 +3,7 @@
     python -m experiments.papers.local_procrustes --quick           # k = 12, no peers: seconds
     python -m experiments.papers.local_procrustes                   # two minutes
     python -m experiments.papers.local_procrustes --data FOLDER     # also Faces and Twos: five minutes
-    python -m experiments.papers.local_procrustes --anneal          # also annealing, and both to the letter of the paper
+    python -m experiments.papers.local_procrustes --anneal          # also annealing, and both to the letter
     python -m experiments.papers.local_procrustes --markdown table2.md --figures docs/figures
     python -m experiments.papers.local_procrustes --data FOLDER --only Twos
 
