@@ -28,7 +28,7 @@ SMALL_EXCESS = 0.01
 MAX_UNCUT_STRETCH = 5.0
 """A disc is cut further if 99 % of its area are stretched or compressed by at least this factor."""
 
-MAX_TRIMMED, TRIALS = 4, 5
+MAX_TRIMMED, TRIALS = 2, 4
 """This number of the last cuts is shortened from their tips, each with this number of trial maps."""
 
 
@@ -103,7 +103,8 @@ class _Cut:
 def _cut_until(chart: Chart, max_stretch: float, settings: ChartSettings) -> Chart:
     """Cut into a chart until its stretch is within a limit, then shorten the last cuts while it stays so."""
     cuts: list[_Cut] = []
-    chart = _finished(chart, settings)
+    if _ends(chart, max_stretch):
+        chart = _finished(chart, settings)
     while len(cuts) < MAX_BRANCHES and not _ends(chart, max_stretch):
         cuts.append(_Cut(chart, _strained_path(chart)))
         chart = Disc(chart.surface.cut(cuts[-1].path)).continued(chart, settings, draft=True)
@@ -131,18 +132,22 @@ def _trimmed(
     cut = cuts[k]
     later = [c.path for c in cuts[k + 1 :]]
     kept, too_short = len(cut.path), _n_needed(cut, later) - 1
+    shortest = chart
     for _ in range(TRIALS):
-        if chart.status == "stopped" or kept - too_short <= 1:
+        if shortest.status == "stopped" or kept - too_short <= 1:
             break
         length = max((kept + too_short) // 2, 0)
         path = cut.path[len(cut.path) - length :]
         surface = cut.before.surface.cut(np.concatenate([path, *later]))
-        trial = Disc(surface).continued(cut.before, settings, draft=False)
+        trial = Disc(surface).continued(cut.before, settings, draft=True)
         if _is_within(trial, max_stretch):
-            chart, kept = trial, length
+            shortest, kept = trial, length
         else:
             too_short = length
-    return chart, _Cut(cut.before, cut.path[len(cut.path) - kept :])
+    shortest = shortest if shortest is chart else _finished(shortest, settings)
+    if not _is_within(shortest, max_stretch):
+        return chart, cut
+    return shortest, _Cut(cut.before, cut.path[len(cut.path) - kept :])
 
 
 def _n_needed(cut: _Cut, later: list[Faces]) -> int:
