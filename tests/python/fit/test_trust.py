@@ -95,7 +95,7 @@ def test_a_bent_sphere_is_not_cut_in_three_dimensions():
 
 
 def test_a_sphere_in_the_plane_stays_cut():
-    _, x = bent_sphere(1000, 1.0)
+    _, x = bent_sphere(600, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = PSA(2).fit(x)
