@@ -18,7 +18,7 @@ from .. import _core
 from .pins import HeldSystem
 from .problem import Array
 
-SOLVE_TOL = 1e-6
+SOLVE_TOL = 1e-5
 """Residual to which eq. 11 is solved: what is left changes R_N by less than a millionth of its lower bound."""
 
 __all__ = ["SOLVE_TOL", "Solution", "conjugate_gradients", "one_blas_thread", "solve"]

@@ -42,7 +42,10 @@ impl<'t, 'p> Aligner<'t, 'p> {
     }
 
     fn connection(&self) -> Result<&'t Connection> {
-        made(&self.tangents.connection, || Connection::new(&self.atlas()?, self.task.monitor))
+        let reversed = || Ok(self.task.refiner()?.reversed());
+        made(&self.tangents.connection, || {
+            Connection::with_reversed(&self.atlas()?, reversed()?, self.task.monitor)
+        })
     }
 }
 
@@ -119,7 +122,8 @@ methods! {
 
     /// An embedding that aligns each neighborhood with those before it.
     greedy(
-        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None
+        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None;
+        enough: Option<f64>
     ) -> Greedy = |aligner| {
         let Task { x, graph, d, monitor, .. } = *aligner.task;
         // Charts are not kept: they are used again only if the embedding is cut.
@@ -128,7 +132,8 @@ methods! {
             Source::Neighborhood if aligner.tangents.charts.get().is_some() => aligner.atlas(),
             Source::Neighborhood => Atlas::new(x, graph, aligner.tangents.net.as_ref(), d, monitor),
         }?;
-        let params = GreedyParams { n_init, start, seed, names, at_once: tangent == Source::Paper };
+        let (enough, at_once) = (enough.unwrap_or(0.0), tangent == Source::Paper);
+        let params = GreedyParams { n_init, start, seed, names, enough, at_once };
         let found = embed::greedy(&atlas, &params, monitor)?;
         Ok(Greedy {
             embedding: Owned(found.embedding),

@@ -342,7 +342,11 @@ impl<'a> Neighborhoods<'a> {
 
     /// The undirected graph, and for each of its entries the number of ends (1 or 2) that list the other.
     pub fn mutual(&self) -> (Neighborhoods<'static>, Vec<u8>) {
-        let reversed = self.reversed();
+        self.mutual_with(&self.reversed())
+    }
+
+    /// The same, if the reversed lists are known.
+    pub(crate) fn mutual_with(&self, reversed: &Neighborhoods) -> (Neighborhoods<'static>, Vec<u8>) {
         let mut sizes = vec![0; self.len()];
         let chunks = sizes.par_chunks_mut(CHUNK).enumerate();
         chunks.for_each_init(Vec::new, |own, (c, sizes)| {
