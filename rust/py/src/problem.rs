@@ -8,6 +8,7 @@ use rayon::ThreadPool;
 use unbend::charts::{self, Atlas, Source};
 use unbend::embed::{Centering, Multigrid, Objective, Refiner, cut};
 use unbend::measure::{self, FaithfulnessParams};
+use unbend::monitor::Silent;
 use unbend::{Error, Monitor, Neighborhoods, Result};
 
 use crate::data::{Data, Flat, Graph, Matrix, NewGraph, points};
@@ -69,7 +70,7 @@ impl<'t, 'p> Task<'t, 'p> {
 
     pub fn refiner(&self) -> Result<&'t Refiner> {
         let Task { x, graph, d, monitor, problem } = *self;
-        made(&problem.cells.refiner, || Refiner::new(x, graph, d, problem.objective, monitor))
+        made(&problem.cells.refiner, || Refiner::new(x, graph, d, problem.objective, &Silent(monitor)))
     }
 
     fn multigrid(&self) -> Result<&'t Multigrid> {

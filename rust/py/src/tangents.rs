@@ -122,8 +122,7 @@ methods! {
 
     /// An embedding that aligns each neighborhood with those before it.
     greedy(
-        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None;
-        enough: Option<f64>
+        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None
     ) -> Greedy = |aligner| {
         let Task { x, graph, d, monitor, .. } = *aligner.task;
         // Charts are not kept: they are used again only if the embedding is cut.
@@ -132,8 +131,7 @@ methods! {
             Source::Neighborhood if aligner.tangents.charts.get().is_some() => aligner.atlas(),
             Source::Neighborhood => Atlas::new(x, graph, aligner.tangents.net.as_ref(), d, monitor),
         }?;
-        let (enough, at_once) = (enough.unwrap_or(0.0), tangent == Source::Paper);
-        let params = GreedyParams { n_init, start, seed, names, enough, at_once };
+        let params = GreedyParams { n_init, start, seed, names, at_once: tangent == Source::Paper };
         let found = embed::greedy(&atlas, &params, monitor)?;
         Ok(Greedy {
             embedding: Owned(found.embedding),

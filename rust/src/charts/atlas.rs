@@ -222,7 +222,8 @@ impl<'a, 'p> Atlas<'a, 'p> {
             let (mut group, mut alone) = (TangentGroup::default(), (Local::default(), Tangent::default()));
             // All lists of the block at once, so that waits for memory overlap.
             let mut lists = Vec::with_capacity(outside.len() * size);
-            (start..start + outside.len()).for_each(|i| lists.extend(members(graph, i, true).map(|p| p as u32)));
+            (start..start + outside.len())
+                .for_each(|i| lists.extend(members(graph, i, true).map(|p| p as u32)));
             let groups = bases.chunks_mut(WIDTH * Q * d).zip(outside.chunks_mut(WIDTH));
             for (at, (bases, outside)) in (0..).step_by(WIDTH).zip(groups) {
                 // A last group of fewer repeats its last neighborhood.

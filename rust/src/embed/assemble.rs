@@ -177,7 +177,9 @@ pub fn place(
         to: vec![0.0; atlas.source().dim()],
     };
     let mut changes = vec![0.0; steps.len() * d];
-    fill_rows(&mut changes, d, STAGE, &Silent(monitor), walk, |walk, at, change| walk.step(steps[at], change))?;
+    fill_rows(&mut changes, d, STAGE, &Silent(monitor), walk, |walk, at, change| {
+        walk.step(steps[at], change)
+    })?;
     let mut y = vec![0.0; n * d];
     for (&(i, j), change) in steps.iter().zip(changes.chunks_exact(d)) {
         (0..d).for_each(|b| y[j as usize * d + b] = y[i as usize * d + b] + change[b]);

@@ -144,7 +144,8 @@ fn worst_centers(
     };
     let errors = match narrow {
         Some((x, y)) => map_points(graph.len(), STAGE, monitor, <()>::default, |(), i| {
-            let of_step = |&j: &u32| step_error(distance(&x[i], &x[j as usize]), distance(&y[i], &y[j as usize]));
+            let of_step =
+                |&j: &u32| step_error(distance(&x[i], &x[j as usize]), distance(&y[i], &y[j as usize]));
             graph.of(i).iter().map(of_step).fold(0.0, f64::max)
         }),
         None => {

@@ -45,7 +45,13 @@ struct Sums {
 impl<const Q: usize> Group<Q> {
     /// Without points.
     pub fn new() -> Self {
-        Group { x: Abreast::default(), y: Abreast::default(), scatter: [[ZERO; Q]; Q], product: [[ZERO; Q]; D], y2: ZERO }
+        Group {
+            x: Abreast::default(),
+            y: Abreast::default(),
+            scatter: [[ZERO; Q]; Q],
+            product: [[ZERO; Q]; D],
+            y2: ZERO,
+        }
     }
 
     #[inline(always)]

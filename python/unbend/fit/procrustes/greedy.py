@@ -14,9 +14,6 @@ from . import ProcrustesEmbedding, ProcrustesSettings, Stages
 
 __all__ = ["GreedySettings", "Tangent"]
 
-GOOD_START = 1.25
-"""No other start is tried if R_N of the first is at most this multiple of its lower bound: refinement gains more."""
-
 Tangent = Literal["neighborhood", "overlap", "paper"]
 
 
@@ -43,7 +40,6 @@ class GreedySettings(ProcrustesSettings):
                 seed_from(self.random_state),
                 problem.order,
                 progress.progress,
-                enough=None if self.refine is None else GOOD_START,
             )
         if len(trace["r_n"]):
             progress.best = float(np.min(trace["r_n"]))

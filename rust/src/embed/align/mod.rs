@@ -258,8 +258,7 @@ impl Connection {
             return self.finish(rotations, true, monitor);
         }
         let n = self.graph.len();
-        let largest =
-            if is_connected && open.is_empty() { n } else { self.largest_cluster(&open, monitor)? };
+        let largest = if is_connected && open.is_empty() { n } else { self.largest_cluster(&open, monitor)? };
         Ok(Aligned { rotations, f, aligned: largest as f64 / n as f64, open, trace: vec![f] })
     }
 

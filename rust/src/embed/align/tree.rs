@@ -101,7 +101,8 @@ impl Edges {
             block.map(|i| above(i).count()).sum::<usize>()
         })?;
         let total = sizes.iter().sum();
-        let (mut ends, mut agreement, mut weights) = (vec![(0, 0); total], vec![0.0; total], vec![0.0; total]);
+        let (mut ends, mut agreement, mut weights) =
+            (vec![(0, 0); total], vec![0.0; total], vec![0.0; total]);
         let parts = pieces(&mut ends, sizes.iter().copied())
             .into_par_iter()
             .zip(pieces(&mut agreement, sizes.iter().copied()))

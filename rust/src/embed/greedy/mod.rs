@@ -35,16 +35,13 @@ pub struct GreedyParams<'a> {
     /// The original number of each point. Starts and ties are decided by these, because an order in which neighbors are
     /// near each other would favor one side of the surface.
     pub names: Option<&'a [u32]>,
-    /// The other starts are not tried if R_N of the first is at most this multiple of the lower bound, in every
-    /// component.
-    pub enough: f64,
     /// Embed each neighborhood at once, as in the paper, even if its overlap leaves a reflection undecided.
     pub at_once: bool,
 }
 
 impl Default for GreedyParams<'_> {
     fn default() -> Self {
-        GreedyParams { n_init: 4, start: None, seed: 0, names: None, enough: 0.0, at_once: false }
+        GreedyParams { n_init: 4, start: None, seed: 0, names: None, at_once: false }
     }
 }
 
@@ -82,7 +79,7 @@ pub struct Greedy {
     pub embedding: Vec<f64>,
     /// The connected component of every point.
     pub labels: Vec<u32>,
-    /// R_N of every start that was measured.
+    /// R_N of every start, if there are several.
     pub r_n: Vec<f64>,
     /// The start that each component is from.
     pub kept: Vec<u32>,
@@ -115,18 +112,12 @@ pub fn greedy(atlas: &Atlas, params: &GreedyParams, monitor: &dyn Monitor) -> Re
     }
     let starts = starts(&labels, params);
     let done = AtomicUsize::new(0);
-    let grow = |firsts: &Vec<u32>| Growth::new(atlas, &reversed, monitor, &done, params).grow(firsts);
-    let (mut grown, mut best, mut tried) = (vec![], Best::new(&labels), starts.len());
-    if params.enough > 0.0 && starts.len() > 1 {
-        grown.push(grow(&starts[0])?);
-        if best.enter(atlas, &grown[0].0, &labels, &Silent(monitor))? <= params.enough {
-            tried = 1;
-        }
-    }
-    let others: Result<Vec<_>> = starts[grown.len()..tried].par_iter().map(grow).collect();
-    grown.extend(others?);
-    let (embeddings, traces): (Vec<_>, Vec<_>) = grown.into_iter().unzip();
-    choose(atlas, embeddings, labels, traces, best, &Silent(monitor))
+    let grown: Result<Vec<(Vec<f64>, Trace)>> = starts
+        .into_par_iter()
+        .map(|firsts| Growth::new(atlas, &reversed, monitor, &done, params).grow(&firsts))
+        .collect();
+    let (embeddings, traces): (Vec<_>, Vec<_>) = grown?.into_iter().unzip();
+    choose(atlas, embeddings, labels, traces, &Silent(monitor))
 }
 
 /// For each start the first point of every component.
@@ -170,71 +161,38 @@ fn choose(
     mut embeddings: Vec<Vec<f64>>,
     labels: Vec<u32>,
     traces: Vec<Trace>,
-    mut best: Best,
     monitor: &dyn Monitor,
 ) -> Result<Greedy> {
     let d = atlas.n_components();
+    let components = labels.iter().max().map_or(0, |&last| last as usize + 1);
     if embeddings.len() == 1 {
-        let (embedding, kept) = (embeddings.swap_remove(0), vec![0; best.of_components.len()]);
-        return Ok(Greedy { embedding, labels, r_n: best.r_n, kept, traces });
+        let embedding = embeddings.swap_remove(0);
+        return Ok(Greedy { embedding, labels, r_n: vec![], kept: vec![0; components], traces });
     }
-    for embedding in &embeddings[best.r_n.len()..] {
-        best.enter(atlas, embedding, &labels, monitor)?;
-    }
-    let kept: Vec<u32> = best.of_components.into_iter().map(|(_, s)| s).collect();
-    let mut embedding = vec![0.0; labels.len() * d];
-    for (i, row) in embedding.chunks_exact_mut(d).enumerate() {
-        row.copy_from_slice(&embeddings[kept[labels[i] as usize] as usize][i * d..][..d]);
-    }
-    Ok(Greedy { embedding, labels, r_n: best.r_n, kept, traces })
-}
-
-/// The embeddings measured so far.
-struct Best {
-    r_n: Vec<f64>,
-    /// The lowest R_N of every component, and the start that it is from.
-    of_components: Vec<(f64, u32)>,
-}
-
-impl Best {
-    fn new(labels: &[u32]) -> Self {
-        let components = labels.iter().max().map_or(0, |&last| last as usize + 1);
-        Best { r_n: vec![], of_components: vec![(f64::INFINITY, 0); components] }
-    }
-
-    /// Measures the embedding of the next start; returns the largest ratio of R_N to its lower bound in a component.
-    fn enter(
-        &mut self,
-        atlas: &Atlas,
-        embedding: &[f64],
-        labels: &[u32],
-        monitor: &dyn Monitor,
-    ) -> Result<f64> {
+    let mut r_n = Vec::new();
+    let mut best = vec![(f64::INFINITY, 0); components];
+    for (s, embedding) in (0..).zip(&embeddings) {
         let errors = errors(atlas, embedding, monitor)?;
-        let (s, components) = (self.r_n.len() as u32, self.of_components.len());
-        self.r_n.push(errors.means.r_n);
-        let means = component_means(&errors, labels, components, |p| p.r_n);
-        let bounds = component_means(&errors, labels, components, |p| p.bound);
-        for (best, &mean) in self.of_components.iter_mut().zip(&means) {
+        r_n.push(errors.means.r_n);
+        for (best, mean) in best.iter_mut().zip(component_means(&errors, &labels, components)) {
             if mean < best.0 {
                 *best = (mean, s);
             }
         }
-        let ratios = means.iter().zip(bounds).filter(|(mean, _)| mean.is_finite());
-        Ok(ratios.map(|(mean, bound)| if *mean > 0.0 { mean / bound } else { 1.0 }).fold(0.0, f64::max))
     }
+    let kept: Vec<u32> = best.into_iter().map(|(_, s)| s).collect();
+    let mut embedding = vec![0.0; labels.len() * d];
+    for (i, row) in embedding.chunks_exact_mut(d).enumerate() {
+        row.copy_from_slice(&embeddings[kept[labels[i] as usize] as usize][i * d..][..d]);
+    }
+    Ok(Greedy { embedding, labels, r_n, kept, traces })
 }
 
-fn component_means(
-    errors: &measure::Faithfulness,
-    labels: &[u32],
-    components: usize,
-    of: impl Fn(&measure::PerPoint) -> f64,
-) -> Vec<f64> {
+fn component_means(errors: &measure::Faithfulness, labels: &[u32], components: usize) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); components];
     for (p, &label) in errors.per_point.iter().zip(labels).filter(|(p, _)| !p.degenerate()) {
         let (sum, count) = &mut sums[label as usize];
-        *sum += of(&p);
+        *sum += p.r_n;
         *count += 1.0;
     }
     sums.into_iter().map(|(sum, count)| if count > 0.0 { sum / count } else { f64::INFINITY }).collect()
