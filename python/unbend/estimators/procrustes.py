@@ -97,7 +97,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
         annealing: dict[str, Any] | None = None,
         overlap_penalty: float = 1.0,
         tangent_neighbors: int | None = None,
-        solve_tol: float = 1e-6,
+        solve_tol: float = 2e-5,
         refine: Literal["auto", "global", "pointwise", "paper"] | None = "auto",
         objective: Objective = "R_N",
         include_self: bool = True,

@@ -18,8 +18,8 @@ from .. import _core
 from .bonds.system import BoundSystem, HeldSystem
 from .problem import Array
 
-SOLVE_TOL = 1e-6
-"""Residual to which eq. 11 is solved: what is left changes R_N by less than a millionth of its lower bound."""
+SOLVE_TOL = 2e-5
+"""Residual to which eq. 11 is solved: what is left changes R_N by less than 2e-5 of its lower bound."""
 
 __all__ = ["SOLVE_TOL", "Solution", "conjugate_gradients", "one_blas_thread", "solve", "solve_bound"]
 

@@ -8,6 +8,7 @@ use rayon::ThreadPool;
 use unbend::charts::{self, Atlas, Source};
 use unbend::embed::{Centering, Multigrid, Objective, Refiner, cut};
 use unbend::measure::{self, FaithfulnessParams};
+use unbend::monitor::Silent;
 use unbend::{Error, Monitor, Neighborhoods, Result};
 
 use crate::data::{Data, Flat, Graph, Matrix, NewGraph, points};
@@ -73,6 +74,7 @@ impl<'t, 'p> Task<'t, 'p> {
     pub fn refiner(&self) -> Result<&'t Refiner> {
         let Task { x, graph, d, monitor, problem } = *self;
         made(&problem.cells.refiner, || {
+            let monitor = &Silent(monitor);
             let refiner = Refiner::of(x, graph, d, problem.objective, problem.include_self, monitor)?;
             match self.weights() {
                 Some(weights) => refiner.weighted(weights),
@@ -140,16 +142,27 @@ methods! {
         }
 
         /// The same problem with its points breadth first along the graph, and the original index of each.
-        fn renumbered<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<u32>>, Problem)> {
-            let (order, graph) = self.run(py, None, |task| {
+        /// `labels` are the components of the points.
+        fn renumbered<'py>(
+            &self, py: Python<'py>, labels: Flat<u32>,
+        ) -> PyResult<(Bound<'py, PyArray1<u32>>, Problem)> {
+            let labels = &*labels;
+            let (order, graph, centering) = self.run(py, None, |task| {
                 let order = task.graph.breadth_first(task.monitor)?;
                 let (graph, _) = task.graph.renumbered(&order, task.monitor)?;
-                Ok((order, graph))
+                if labels.len() != order.len() {
+                    let (left, right) = ("labels", "the points");
+                    return Err(Error::LengthMismatch { left, left_len: labels.len(), right, right_len: order.len() });
+                }
+                let centering = Centering::new(order.iter().map(|&i| labels[i as usize]).collect());
+                Ok((order, graph, centering))
             })?;
             let weights = self.weights.as_ref().map(|w| order.iter().map(|&i| w[i as usize]).collect());
             let order = order.into_pyarray(py);
             let points = self.points.take(py, &order, &graph)?;
-            Ok((order, Problem { weights, ..self.on(py, points, graph)? }))
+            let other = Problem { weights, ..self.on(py, points, graph)? };
+            let _ = other.cells.centering.set(centering);
+            Ok((order, other))
         }
 
         /// Tangents from `n_neighbors` points, or those of the graph; with `choose`, from as many as the noise needs.

@@ -49,7 +49,10 @@ impl<'t, 'p> Aligner<'t, 'p> {
     }
 
     fn connection(&self) -> Result<&'t Connection> {
-        made(&self.tangents.connection, || Connection::new(&self.atlas()?, self.task.monitor))
+        let reversed = || Ok(self.task.refiner()?.reversed());
+        made(&self.tangents.connection, || {
+            Connection::with_reversed(&self.atlas()?, reversed()?, self.task.monitor)
+        })
     }
 }
 

@@ -94,10 +94,11 @@ impl<T: Copy, P: Offset> Csr<T, P> {
         self.indptr.push(P::of(self.indices.len()));
     }
 
-    /// Returns the memory that growing lists hold in reserve.
-    pub fn shrink(&mut self) {
-        self.indices.shrink_to_fit();
-        self.values.shrink_to_fit();
+    /// Forgets all rows, and keeps their memory for others.
+    pub fn clear(&mut self) {
+        self.indptr.truncate(1);
+        self.indices.clear();
+        self.values.clear();
     }
 
     /// The same rows, borrowed.

@@ -28,7 +28,7 @@ pub struct Unmonitored;
 impl Monitor for Unmonitored {}
 
 /// A monitor that passes on stop requests but no reports, for work that is not a stage of its own.
-pub(crate) struct Silent<'m>(pub &'m dyn Monitor);
+pub struct Silent<'m>(pub &'m dyn Monitor);
 
 impl Monitor for Silent<'_> {
     fn stop_requested(&self) -> bool {

@@ -111,14 +111,28 @@ pub(crate) fn fill_rows_and<S, T: Send, U: Send>(
     state: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize, &mut [T], &mut U) + Sync,
 ) -> Result<()> {
+    fill_blocks_and(values, width, others, stage, monitor, |start, rows, others| {
+        let mut state = state();
+        for ((i, row), other) in (start..).zip(rows.chunks_exact_mut(width)).zip(others) {
+            f(&mut state, i, row, other);
+        }
+    })
+}
+
+/// The same for blocks of rows: `f(start, rows, others)` writes those from row `start` on.
+pub(crate) fn fill_blocks_and<T: Send, U: Send>(
+    values: &mut [T],
+    width: usize,
+    others: &mut [U],
+    stage: &'static str,
+    monitor: &dyn Monitor,
+    f: impl Fn(usize, &mut [T], &mut [U]) + Sync,
+) -> Result<()> {
     let progress = Progress::new(stage, others.len(), monitor);
     let chunks = values.par_chunks_mut(CHUNK * width).zip(others.par_chunks_mut(CHUNK));
     chunks.enumerate().try_for_each(|(c, (rows, others))| {
         monitor.check()?;
-        let mut state = state();
-        for ((i, row), other) in (c * CHUNK..).zip(rows.chunks_exact_mut(width)).zip(&mut *others) {
-            f(&mut state, i, row, other);
-        }
+        f(c * CHUNK, rows, others);
         progress.add(others.len());
         Ok(())
     })

@@ -7,13 +7,14 @@ use super::gram::Gram;
 use super::local::Local;
 use super::net::{Mean, Net};
 use super::patches::{Members, Source};
-use super::tangent::{Tangent, members};
+use super::tangent::{Tangent, TangentGroup, members};
 use crate::error::{Result, check_rows};
+use crate::linalg::lanes::WIDTH;
 use crate::linalg::{column, first, long_dot, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
-use crate::parallel::{fill_rows, fill_rows_and, vectorized};
-use crate::points::Points;
+use crate::parallel::{fill_blocks_and, fill_rows, fill_rows_and, vectorized};
+use crate::points::{Points, Rows};
 
 const STAGE: &str = "charts";
 
@@ -195,23 +196,88 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let (q, d) = (points.dim(), self.n_components);
         let mut bases = vec![0.0; points.len() * q * d];
         let mut outside = vec![];
-        if let Some(net) = net {
+        if net.is_none() && include_self && self.neighborhoods.fixed_size().is_some() && q <= 3 {
+            outside = vec![0.0; points.len()];
+            match (q, points.rows::<2>(), points.rows::<3>()) {
+                (3, _, Some(rows)) => self.fit_abreast(points, rows, &mut bases, &mut outside, monitor),
+                (3, ..) => self.fit_abreast::<3>(points, points, &mut bases, &mut outside, monitor),
+                (2, Some(rows), _) => self.fit_abreast(points, rows, &mut bases, &mut outside, monitor),
+                _ => self.fit_abreast::<2>(points, points, &mut bases, &mut outside, monitor),
+            }?;
+        } else if let Some(net) = net {
             fill_rows(&mut bases, q * d, STAGE, monitor, Mean::default, |mean, i, basis| {
                 net.tangent(i, mean, basis);
             })?;
         } else {
             let state = || (Local::default(), Tangent::default());
-            let fit =
-                |(local, tangent): &mut (Local, Tangent), i: usize, basis: &mut [f64], outside: &mut f64| {
-                    fit_tangent(points, members(self.neighborhoods, i, include_self), d, local, tangent);
-                    widen(local, tangent, d, basis);
-                    *outside =
-                        if local.norm2 > 0.0 { (tangent.residual / local.norm2).min(1.0) } else { 0.0 };
-                };
             outside = vec![0.0; points.len()];
-            fill_rows_and(&mut bases, q * d, &mut outside, STAGE, monitor, state, fit)?;
+            fill_rows_and(
+                &mut bases,
+                q * d,
+                &mut outside,
+                STAGE,
+                monitor,
+                state,
+                |alone, i, basis, outside| {
+                    self.fit_alone(points, (i, include_self), alone, basis, outside);
+                },
+            )?;
         }
         Ok(Form::Bases { flat: Arc::new(bases), outside })
+    }
+
+    /// Tangents of neighborhoods of one size, several side by side, of points in `Q` dimensions.
+    fn fit_abreast<const Q: usize>(
+        &self,
+        points: &Points,
+        rows: &(impl Rows<Q> + ?Sized),
+        bases: &mut [f64],
+        outside: &mut [f64],
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        let (graph, d) = (self.neighborhoods, self.n_components);
+        let size = graph.largest() + 1;
+        fill_blocks_and(bases, Q * d, outside, STAGE, monitor, |start, bases, outside| {
+            let (mut group, mut alone) = (TangentGroup::default(), (Local::default(), Tangent::default()));
+            // All lists of the block at once, so that waits for memory overlap.
+            let mut lists = Vec::with_capacity(outside.len() * size);
+            (start..start + outside.len())
+                .for_each(|i| lists.extend(members(graph, i, true).map(|p| p as u32)));
+            let groups = bases.chunks_mut(WIDTH * Q * d).zip(outside.chunks_mut(WIDTH));
+            for (at, (bases, outside)) in (0..).step_by(WIDTH).zip(groups) {
+                // A last group of fewer repeats its last neighborhood.
+                let last = outside.len() - 1;
+                let next = &lists[((at + WIDTH) * size).min(lists.len())..];
+                let lists = std::array::from_fn(|lane| &lists[(at + lane.min(last)) * size..][..size]);
+                let found = vectorized(
+                    #[inline(always)]
+                    || group.fit(lists, next, rows, d),
+                );
+                let places = bases.chunks_exact_mut(Q * d).zip(outside).zip(found).enumerate();
+                for (lane, ((basis, outside), found)) in places {
+                    match found {
+                        Some((directions, share)) => {
+                            basis.copy_from_slice(&directions.as_flattened()[..Q * d]);
+                            *outside = share;
+                        }
+                        None => self.fit_alone(points, (start + at + lane, true), &mut alone, basis, outside),
+                    }
+                }
+            }
+        })
+    }
+
+    fn fit_alone(
+        &self,
+        points: &Points,
+        (i, include_self): (usize, bool),
+        (local, tangent): &mut (Local, Tangent),
+        basis: &mut [f64],
+        outside: &mut f64,
+    ) {
+        fit_tangent(points, members(self.neighborhoods, i, include_self), self.n_components, local, tangent);
+        widen(local, tangent, self.n_components, basis);
+        *outside = if local.norm2 > 0.0 { (tangent.residual / local.norm2).min(1.0) } else { 0.0 };
     }
 
     fn fit_charts(&self, points: &Points, net: Option<&Net>, monitor: &dyn Monitor) -> Result<Form> {

@@ -1,8 +1,9 @@
 //! The points of one neighborhood, centered, in as few coordinates as they need.
 
+use crate::linalg::lanes::{Lanes, WIDTH, ZERO, fill};
 use crate::linalg::{complete, dot, first, largest, long_dot};
 use crate::parallel::vectorized;
-use crate::points::Points;
+use crate::points::{Points, Rows};
 
 /// Columns are padded with zeros to a multiple of this length, so that loops over a neighborhood run in whole vectors.
 pub const LANES: usize = 4;
@@ -273,5 +274,42 @@ fn divide_by_largest(values: &mut [f64]) {
     let scale = largest(values);
     if scale > 0.0 {
         values.iter_mut().for_each(|v| *v /= scale);
+    }
+}
+
+/// Several neighborhoods of one size side by side, centered, reused by the next.
+#[derive(Debug, Default)]
+pub(crate) struct Abreast<const Q: usize> {
+    /// Point after point, each from all neighborhoods.
+    pub points: Vec<[Lanes; Q]>,
+}
+
+impl<const Q: usize> Abreast<Q> {
+    /// Loads the points of all lists.
+    #[inline(always)]
+    pub fn load(&mut self, lists: [&[u32]; WIDTH], points: &(impl Rows<Q> + ?Sized)) {
+        self.points.resize(lists[0].len(), [ZERO; Q]);
+        for (p, lanes) in self.points.iter_mut().enumerate() {
+            let rows: [[f64; Q]; WIDTH] = fill([0.0; Q], |lane| points.at(lists[lane][p] as usize));
+            *lanes = fill(ZERO, |a| Lanes(fill(0.0, |lane| rows[lane][a])));
+        }
+        self.center();
+    }
+
+    /// Sums relative to the first point, as [`Local`] does.
+    #[inline(always)]
+    fn center(&mut self) {
+        let Some(&origin) = self.points.first() else { return };
+        let mut mean = [ZERO; Q];
+        for point in &mut self.points {
+            for a in 0..Q {
+                point[a] = point[a] - origin[a];
+                mean[a] += point[a];
+            }
+        }
+        let mean = mean.map(|sum| sum / Lanes::splat(self.points.len() as f64));
+        for point in &mut self.points {
+            (0..Q).for_each(|a| point[a] = point[a] - mean[a]);
+        }
     }
 }

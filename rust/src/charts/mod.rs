@@ -18,6 +18,7 @@ pub(crate) use atlas::fit_tangent;
 pub use atlas::{Atlas, AtlasCache, Coordinates, MAX_BASES_ENTRIES, MAX_DIM_WITH_BASES, Tangents};
 pub use dimension::{spectra, spectra_of};
 pub use gram::Gram;
+pub(crate) use local::Abreast;
 pub use local::{LANES, Local};
 pub use net::{AVERAGED_TANGENTS, FULL_NET_NEIGHBORS, MAX_LISTED_NEIGHBORS, Mean, Net, tangent_scale};
 pub(crate) use patches::Members;

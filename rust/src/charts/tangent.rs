@@ -1,12 +1,20 @@
 //! Local principal components (Goldberg & Ritov, Lemma 1): the tangent of a neighborhood.
 
-use super::local::Local;
+use super::local::{Abreast, Local};
 use crate::error::{Error, Result, check_rows};
+use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot as lane_dot};
+use crate::linalg::principal::principal;
 use crate::linalg::{column, combine, distance2_to_combination, dot, first, orthogonalize, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_blocks;
-use crate::points::Points;
+use crate::points::{Points, Rows};
+
+/// Squared extents between these are found side by side with others.
+const SIZES: std::ops::Range<f64> = 1e-100..1e100;
+
+/// A neighborhood with a squared extent below this share of its largest within the tangent is fitted alone.
+const FLAT: f64 = 1e-4;
 
 /// P_i, Theta_i = H X_i P_i, and the residual of the neighborhood. Its memory is reused by the next neighborhood.
 #[derive(Debug, Default, Clone)]
@@ -60,6 +68,51 @@ impl Tangent {
                 self.residual += distance2_to_combination(x, chart, d, |j| basis[j * q + a]);
             }
         }
+    }
+}
+
+/// Tangents of several neighborhoods of one size side by side, reused by the next.
+#[derive(Debug, Default)]
+pub(crate) struct TangentGroup<const Q: usize> {
+    local: Abreast<Q>,
+}
+
+impl<const Q: usize> TangentGroup<Q> {
+    /// For every list of points the tangent of dimension `d`, column after column, which takes the first entries, and
+    /// the share of the variance outside; `None` for a neighborhood that must be fitted alone. The points of `next` are
+    /// prefetched meanwhile.
+    #[inline(always)]
+    pub fn fit(
+        &mut self,
+        lists: [&[u32]; WIDTH],
+        next: &[u32],
+        points: &(impl Rows<Q> + ?Sized),
+        d: usize,
+    ) -> [Option<([[f64; Q]; Q], f64)>; WIDTH] {
+        self.local.load(lists, points);
+        let (mut scatter, mut next) = ([[ZERO; Q]; Q], next.chunks(WIDTH));
+        for x in &self.local.points {
+            next.next().unwrap_or_default().iter().for_each(|&i| points.soon(i as usize));
+            for a in 0..Q {
+                (0..=a).for_each(|b| scatter[a][b] += x[a] * x[b]);
+            }
+        }
+        let norm2 = (1..Q).fold(scatter[0][0], |sum, a| sum + scatter[a][a]);
+        let found = principal(scatter);
+        let mut residual = ZERO;
+        for x in &self.local.points {
+            for direction in &found.directions[d..] {
+                let rest = lane_dot(direction, x);
+                residual += rest * rest;
+            }
+        }
+        let share = residual / norm2;
+        std::array::from_fn(|lane| {
+            let of = |lanes: Lanes| lanes.0[lane];
+            let (first, last) = (of(found.extents2[0]), of(found.extents2[d - 1]));
+            let basis = || std::array::from_fn(|j| std::array::from_fn(|a| of(found.directions[j][a])));
+            (SIZES.contains(&first) && last > FLAT * first).then(|| (basis(), of(share).min(1.0)))
+        })
     }
 }
 

@@ -2,11 +2,9 @@
 //!
 //! Cost: O(n k q d) each, once the charts are there.
 
-use std::collections::VecDeque;
-
 use rayon::prelude::*;
 
-use super::align::{Bases, Connection, check_rotations};
+use super::align::{Bases, Connection, MOST_COLUMNS, check_rotations};
 use super::cut::check_entries;
 use super::refine::{CHUNK, Refiner};
 use super::{check_len, check_sometimes};
@@ -14,6 +12,7 @@ use crate::charts::{Atlas, Coordinates, members};
 use crate::error::Result;
 use crate::linalg::{dot, polar};
 use crate::monitor::{Monitor, Silent};
+use crate::neighbors::Neighborhoods;
 use crate::parallel::fill_rows;
 use crate::points::Points;
 
@@ -62,19 +61,36 @@ impl Refiner {
         monitor: &dyn Monitor,
     ) -> Result<Vec<f64>> {
         let points = atlas.source().points("frames")?;
-        let (graph, d) = (atlas.neighborhoods(), atlas.n_components());
-        let (n, q, quiet) = (points.len(), points.dim(), Silent(monitor));
+        match (points.dim(), atlas.n_components()) {
+            (3, 2) => self.right_hand_side_sized(points, atlas.neighborhoods(), frames, 3, 2, monitor),
+            (q, d) => self.right_hand_side_sized(points, atlas.neighborhoods(), frames, q, d, monitor),
+        }
+    }
+
+    /// The same in dimensions that are known when it is compiled, for what is usual.
+    #[inline(always)]
+    fn right_hand_side_sized(
+        &self,
+        points: &Points,
+        graph: &Neighborhoods,
+        frames: &[f64],
+        q: usize,
+        d: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<f64>> {
+        let (n, quiet) = (points.len(), Silent(monitor));
         let mut means = vec![0.0; n * q];
-        let rows = || [vec![0.0; q], vec![0.0; q]];
+        let rows = || [[0.0; MOST_COLUMNS]; 2];
         fill_rows(&mut means, q, STAGE, &quiet, rows, |[own, row], i, mean| {
+            let (own, row) = (&mut own[..q], &mut row[..q]);
             // relative to the point, so that a common offset costs no digits
             points.copy_row(i, own);
             for &p in graph.of(i) {
                 points.copy_row(p as usize, row);
-                mean.iter_mut().zip(row.iter().zip(&*own)).for_each(|(mean, (v, o))| *mean += v - o);
+                (0..q).for_each(|a| mean[a] += row[a] - own[a]);
             }
             let count = self.size(graph, i).max(1) as f64;
-            mean.iter_mut().zip(&*own).for_each(|(mean, o)| *mean = o + *mean / count);
+            (0..q).for_each(|a| mean[a] = own[a] + mean[a] / count);
         })?;
         let mut right_hand_side = vec![0.0; n * d];
         fill_rows(
@@ -82,14 +98,16 @@ impl Refiner {
             d,
             STAGE,
             &quiet,
-            || vec![0.0; q],
+            || [0.0; MOST_COLUMNS],
             |own, p, out| {
+                let own = &mut own[..q];
                 points.copy_row(p, own);
                 for i in self.holding(p) {
                     let (mean, weight) = (&means[i * q..][..q], self.weights()[i]);
-                    for (out, axis) in out.iter_mut().zip(frames[i * q * d..][..q * d].chunks_exact(q)) {
-                        let along: f64 = (0..q).map(|a| axis[a] * (own[a] - mean[a])).sum();
-                        *out += weight * along;
+                    let frame = &frames[i * q * d..][..q * d];
+                    for b in 0..d {
+                        let along: f64 = (0..q).map(|a| frame[b * q + a] * (own[a] - mean[a])).sum();
+                        out[b] += weight * along;
                     }
                 }
             },
@@ -148,76 +166,90 @@ pub fn place(
 ) -> Result<Vec<f64>> {
     let (n, d) = (connection.graph().len(), connection.n_components());
     connection.check_rotations(rotations)?;
-    let mut walk = Walk {
+    let along = connection.frames(rotations, monitor)?.zip(atlas.source().points("frames").ok());
+    let steps = shortest_steps(connection.graph(), monitor)?;
+    let walk = || Walk {
         atlas,
         rotations,
-        along: connection.frames(rotations, monitor)?.zip(atlas.source().points("frames").ok()),
-        y: vec![0.0; n * d],
+        along: along.as_ref().map(|(frames, points)| (frames.as_slice(), *points)),
+        at: usize::MAX,
         own: Coordinates::default(),
         theirs: Coordinates::default(),
-        step: vec![0.0; atlas.source().dim()],
         from: vec![0.0; atlas.source().dim()],
+        to: vec![0.0; atlas.source().dim()],
     };
-    let (mut reached, mut queue, mut steps) = (vec![false; n], VecDeque::new(), 0);
-    for root in 0..n {
-        if !std::mem::replace(&mut reached[root], true) {
-            queue.push_back(root);
-        }
-        while let Some(i) = queue.pop_front() {
-            steps += 1;
-            check_sometimes(steps, monitor)?;
-            let mut read = false;
-            for &j in connection.graph().of(i) {
-                if !std::mem::replace(&mut reached[j as usize], true) {
-                    if !std::mem::replace(&mut read, true) {
-                        walk.begin(i);
-                    }
-                    walk.step(i, j as usize);
-                    queue.push_back(j as usize);
-                }
-            }
-        }
+    let mut changes = vec![0.0; steps.len() * d];
+    fill_rows(&mut changes, d, STAGE, &Silent(monitor), walk, |walk, at, change| {
+        walk.step(steps[at], change)
+    })?;
+    let mut y = vec![0.0; n * d];
+    for (&(i, j), change) in steps.iter().zip(changes.chunks_exact(d)) {
+        (0..d).for_each(|b| y[j as usize * d + b] = y[i as usize * d + b] + change[b]);
     }
-    Ok(walk.y)
+    Ok(y)
 }
 
+/// The steps of a breadth-first walk from the first point of every component, in order.
+fn shortest_steps(graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+    let mut steps: Vec<(u32, u32)> = Vec::with_capacity(graph.len());
+    let mut reached = vec![false; graph.len()];
+    let mut next = 0;
+    for root in 0..graph.len() as u32 {
+        let mut from = (!std::mem::replace(&mut reached[root as usize], true)).then_some(root);
+        while let Some(i) = from {
+            check_sometimes(next, monitor)?;
+            for &j in graph.of(i as usize) {
+                if !std::mem::replace(&mut reached[j as usize], true) {
+                    steps.push((i, j));
+                }
+            }
+            from = steps.get(next).map(|&(_, j)| j);
+            next += usize::from(from.is_some());
+        }
+    }
+    Ok(steps)
+}
+
+/// Finds steps from point to point; those from one point come one after the other.
 struct Walk<'a, 'b, 'p> {
     atlas: &'a Atlas<'b, 'p>,
     rotations: &'a [f64],
     /// A_i for every point, and the data, if these are narrow: then charts are not read.
-    along: Option<(Vec<f64>, &'a Points<'p>)>,
-    y: Vec<f64>,
+    along: Option<(&'a [f64], &'a Points<'p>)>,
+    /// The point that steps begin at.
+    at: usize,
     own: Coordinates,
     theirs: Coordinates,
     from: Vec<f64>,
-    step: Vec<f64>,
+    to: Vec<f64>,
 }
 
 impl Walk<'_, '_, '_> {
-    /// Steps from `i` come next.
-    fn begin(&mut self, i: usize) {
-        match self.along {
-            Some((_, points)) => points.copy_row(i, &mut self.from),
-            None => self.atlas.read(i, &mut self.own),
+    /// Writes the step from `i` to `j`.
+    fn step(&mut self, (i, j): (u32, u32), out: &mut [f64]) {
+        let (i, j) = (i as usize, j as usize);
+        let begins = std::mem::replace(&mut self.at, i) != i;
+        let Some((frames, points)) = self.along else {
+            if begins {
+                self.atlas.read(i, &mut self.own);
+            }
+            return self.step_by_charts(i, j, out);
+        };
+        if begins {
+            points.copy_row(i, &mut self.from);
         }
-    }
-
-    /// Places `j` from `i`, with which steps began.
-    fn step(&mut self, i: usize, j: usize) {
-        let Some((frames, points)) = &self.along else { return self.step_by_charts(i, j) };
-        let (q, d) = (points.dim(), self.atlas.n_components());
-        points.copy_row(j, &mut self.step);
-        self.step.iter_mut().zip(&self.from).for_each(|(to, from)| *to -= from);
+        let (q, d) = (points.dim(), out.len());
+        points.copy_row(j, &mut self.to);
+        self.to.iter_mut().zip(&self.from).for_each(|(to, from)| *to -= from);
         for b in 0..d {
             let [own, theirs] = [i, j].map(|of| &frames[(of * d + b) * q..][..q]);
-            let axes = own.iter().zip(theirs).zip(&self.step);
-            let along: f64 = axes.map(|((own, theirs), step)| (own + theirs) * step).sum();
-            self.y[j * d + b] = self.y[i * d + b] + 0.5 * along;
+            let axes = own.iter().zip(theirs).zip(&self.to);
+            out[b] = 0.5 * axes.map(|((own, theirs), step)| (own + theirs) * step).sum::<f64>();
         }
     }
 
     /// The mean of both charts if each holds the other point.
-    fn step_by_charts(&mut self, i: usize, j: usize) {
+    fn step_by_charts(&mut self, i: usize, j: usize, out: &mut [f64]) {
         let d = self.atlas.n_components();
         let position = |of: usize, other: usize| {
             self.atlas.neighborhoods().of(of).iter().position(|&p| p as usize == other).map(|at| at + 1)
@@ -235,7 +267,7 @@ impl Walk<'_, '_, '_> {
             };
             let there = in_own.map_or(0.0, |at| along(&self.own, at, i));
             let back = in_theirs.map_or(0.0, |at| along(&self.theirs, at, j));
-            self.y[j * d + b] = self.y[i * d + b] + share * (there - back);
+            out[b] = share * (there - back);
         }
     }
 }

@@ -8,7 +8,7 @@
 //! R_C (eq. 5 and 7) has a scale c_i for each neighborhood as well: |H X_i - c_i H Y_i A_i'|^2 is c_i^2 times
 //! |H X_i / c_i - H Y_i A_i'|^2, so the system is that of charts divided by c_i, with weights multiplied by c_i^2.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
@@ -56,7 +56,7 @@ pub struct Refiner {
     reversed: Arc<Neighborhoods<'static>>,
     /// The place of the point in each of them, in the list of all places: own point if it belongs there, neighbors,
     /// next neighborhood.
-    places: Arc<Vec<u32>>,
+    places: Arc<OnceLock<Vec<u32>>>,
     /// For every point the sum of w_i over the neighborhoods that hold it.
     held: Vec<f64>,
     /// Neighborhoods of wide data in as few coordinates as hold them.
@@ -102,8 +102,8 @@ impl Refiner {
             }
             _ => None,
         };
-        let (reversed, places) = reversed_places(graph, include_self)?;
-        let (reversed, places) = (Arc::new(reversed), Arc::new(places));
+        check_places(graph)?;
+        let (reversed, places) = (Arc::new(graph.reversed()), Arc::default());
         let (weights, scales, held) = (vec![], None, vec![]);
         let refiner = Refiner { n_components, weights, scales, include_self, reversed, places, held, shapes };
         let weights = refiner.weigh(x, graph, objective, monitor)?;
@@ -260,11 +260,16 @@ impl Refiner {
         Ok(Frames { right_hand_side: self.gather(&targets, graph), objective })
     }
 
+    /// For every point the neighborhoods that list it, in rising order.
+    pub fn reversed(&self) -> &Neighborhoods<'static> {
+        &self.reversed
+    }
+
     /// Fails unless this can be the graph that `places` belong to.
     pub(super) fn check_graph(&self, graph: &Neighborhoods) -> Result<()> {
         let right = "the graph that refinement knows";
         check_len("the neighborhood graph", graph.len(), right, self.held.len())?;
-        check_len("the neighborhood graph", graph.indices().len(), right, self.places.len())
+        check_len("the neighborhood graph", graph.indices().len(), right, self.reversed.indices().len())
     }
 
     pub(super) fn check_dim(&self, left: &'static str, d: usize) -> Result<()> {
@@ -297,13 +302,14 @@ impl Refiner {
     pub(super) fn gather(&self, targets: &[f64], graph: &Neighborhoods) -> Vec<f64> {
         let d = self.n_components;
         let mut right_hand_side = vec![0.0; self.held.len() * d];
+        let places = self.places.get_or_init(|| reversed_places(graph, &self.reversed, self.include_self));
         right_hand_side.par_chunks_mut(CHUNK * d).enumerate().for_each(|(c, chunk)| {
             for (o, side) in chunk.chunks_exact_mut(d).enumerate() {
                 let p = c * CHUNK + o;
                 if self.include_self {
                     side.copy_from_slice(&targets[first_place(graph, p, true) * d..][..d]);
                 }
-                for &place in &self.places[self.reversed.start(p)..][..self.reversed.of(p).len()] {
+                for &place in &places[self.reversed.start(p)..][..self.reversed.of(p).len()] {
                     let target = &targets[place as usize * d..][..d];
                     side.iter_mut().zip(target).for_each(|(s, t)| *s += t);
                 }
@@ -614,14 +620,17 @@ fn first_place(graph: &Neighborhoods, i: usize, include_self: bool) -> usize {
     graph.start(i) + if include_self { i } else { 0 }
 }
 
-/// The reversed graph, and the place of the point in each neighborhood that lists it.
-fn reversed_places(graph: &Neighborhoods, include_self: bool) -> Result<(Neighborhoods<'static>, Vec<u32>)> {
-    let n = graph.len();
-    let total = graph.indices().len() + n;
-    if total > u32::MAX as usize {
-        return Err(Error::TooManyPoints { n: total, limit: u32::MAX as usize });
+/// Fails if the list of all places is too long to be numbered.
+fn check_places(graph: &Neighborhoods) -> Result<()> {
+    match graph.indices().len() + graph.len() {
+        n if n > u32::MAX as usize => Err(Error::TooManyPoints { n, limit: u32::MAX as usize }),
+        _ => Ok(()),
     }
-    let reversed = graph.reversed();
+}
+
+/// The place of every point in each neighborhood that lists it.
+fn reversed_places(graph: &Neighborhoods, reversed: &Neighborhoods, include_self: bool) -> Vec<u32> {
+    let n = graph.len();
     let mut next: Vec<usize> = (0..n).map(|p| reversed.start(p)).collect();
     let mut places = vec![0; graph.indices().len()];
     for i in 0..n {
@@ -631,5 +640,5 @@ fn reversed_places(graph: &Neighborhoods, include_self: bool) -> Result<(Neighbo
             next[p as usize] += 1;
         }
     }
-    Ok((reversed, places))
+    places
 }

@@ -24,6 +24,7 @@ mod eigen;
 pub mod lanes;
 mod orthogonal;
 mod polar;
+pub(crate) mod principal;
 mod singular;
 
 pub use cholesky::solve_positive;

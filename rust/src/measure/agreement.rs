@@ -9,6 +9,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
+use rayon::prelude::*;
+
 use crate::charts::{Source, check_lengths, quantile};
 use crate::error::{Result, check_range, check_rows};
 use crate::monitor::Monitor;
@@ -30,6 +32,9 @@ const MOST_SCALE: f64 = 1.25;
 
 /// A ball whose squared distances sum up to less than this share of the usual is a point with its copies.
 const POINTLIKE: f64 = 1e-12;
+
+/// Points among which one thread looks for the worst.
+const BLOCK: usize = 1 << 14;
 
 /// The balls to compare.
 #[derive(Debug, Clone, Copy)]
@@ -133,24 +138,41 @@ fn worst_centers(
     count: usize,
     monitor: &dyn Monitor,
 ) -> Result<Vec<u32>> {
-    let state = || [vec![], vec![0.0; y.dim()], vec![0.0; y.dim()]];
-    let errors = map_points(graph.len(), STAGE, monitor, state, |[lengths, own, other], i| {
-        x.lengths(graph, i, lengths);
-        y.copy_row(i, own);
-        let of_step = |(&j, &length): (&u32, &f64)| {
-            y.copy_row(j as usize, other);
-            let shown = distance(own, other);
-            if length > 0.0 { (shown - length).abs() / length } else { 0.0 }
-        };
-        graph.of(i).iter().zip(&*lengths).map(of_step).fold(0.0, f64::max)
-    })?;
-    let mut order: Vec<u32> = (0..graph.len() as u32).collect();
-    let considered = (8 * count).min(order.len());
+    let narrow = match x {
+        Source::Points(points) => points.rows::<3>().zip(y.rows::<2>()),
+        Source::Patches(_) => None,
+    };
+    let errors = match narrow {
+        Some((x, y)) => map_points(graph.len(), STAGE, monitor, <()>::default, |(), i| {
+            let of_step =
+                |&j: &u32| step_error(distance(&x[i], &x[j as usize]), distance(&y[i], &y[j as usize]));
+            graph.of(i).iter().map(of_step).fold(0.0, f64::max)
+        }),
+        None => {
+            let state = || [vec![], vec![0.0; y.dim()], vec![0.0; y.dim()]];
+            map_points(graph.len(), STAGE, monitor, state, |[lengths, own, other], i| {
+                x.lengths(graph, i, lengths);
+                y.copy_row(i, own);
+                let of_step = |(&j, &length): (&u32, &f64)| {
+                    y.copy_row(j as usize, other);
+                    step_error(length, distance(own, other))
+                };
+                graph.of(i).iter().zip(&*lengths).map(of_step).fold(0.0, f64::max)
+            })
+        }
+    }?;
+    let considered = 8 * count;
     let by_error = |a: &u32, b: &u32| errors[*b as usize].total_cmp(&errors[*a as usize]).then(a.cmp(b));
-    if considered < order.len() {
-        order.select_nth_unstable_by(considered, by_error);
-        order.truncate(considered);
-    }
+    let worst = |mut order: Vec<u32>| {
+        if considered < order.len() {
+            order.select_nth_unstable_by(considered, by_error);
+            order.truncate(considered);
+        }
+        order
+    };
+    let points: Vec<u32> = (0..graph.len() as u32).collect();
+    let blocks: Vec<Vec<u32>> = points.par_chunks(BLOCK).map(|block| worst(block.to_vec())).collect();
+    let mut order = worst(blocks.concat());
     order.sort_unstable_by(by_error);
     let mut centers: Vec<u32> = Vec::new();
     for i in order {
@@ -160,6 +182,12 @@ fn worst_centers(
         }
     }
     Ok(centers)
+}
+
+/// The error of the length that an embedding shows, as a share of the length.
+#[inline(always)]
+fn step_error(length: f64, shown: f64) -> f64 {
+    if length > 0.0 { (shown - length).abs() / length } else { 0.0 }
 }
 
 /// Sums over pairs in a ball; the first two are divided by that of the squared geodesic distances.

@@ -7,17 +7,13 @@
 use std::array::from_fn;
 
 use super::procrustes::{Measured, PerPoint};
+use crate::charts::Abreast;
 use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot, fill};
+use crate::linalg::principal::{Principal, principal};
 use crate::points::Rows;
 
 /// Dimension of the embedding.
 pub const D: usize = 2;
-
-/// Sweeps after which Jacobi's method stops if it has not before.
-const SWEEPS: usize = 12;
-
-/// Squared correlation of two directions that is as good as zero: the tangent is off by its root.
-const NEGLIGIBLE: f64 = 1e-28;
 
 /// Squared lengths between these are measured here.
 const SIZES: std::ops::Range<f64> = 1e-100..1e100;
@@ -28,19 +24,13 @@ const FLAT: f64 = 1e-4;
 /// Neighborhoods of one size side by side, reused by the next.
 #[derive(Debug)]
 pub struct Group<const Q: usize> {
-    x: Vec<[Lanes; Q]>,
-    y: Vec<[Lanes; D]>,
+    x: Abreast<Q>,
+    y: Abreast<D>,
     /// Lower triangle of X'X.
     scatter: [[Lanes; Q]; Q],
     /// X'Y, column after column.
     product: [[Lanes; Q]; D],
     y2: Lanes,
-}
-
-/// Principal directions, longest first, and the squared extents along them.
-struct Tangents<const Q: usize> {
-    directions: [[Lanes; Q]; Q],
-    extents2: [Lanes; Q],
 }
 
 /// Sums over the points after all rotations are known.
@@ -55,22 +45,26 @@ struct Sums {
 impl<const Q: usize> Group<Q> {
     /// Without points.
     pub fn new() -> Self {
-        Group { x: Vec::new(), y: Vec::new(), scatter: [[ZERO; Q]; Q], product: [[ZERO; Q]; D], y2: ZERO }
+        Group {
+            x: Abreast::default(),
+            y: Abreast::default(),
+            scatter: [[ZERO; Q]; Q],
+            product: [[ZERO; Q]; D],
+            y2: ZERO,
+        }
     }
 
     #[inline(always)]
     fn load(&mut self, lists: [&[u32]; WIDTH], x: &(impl Rows<Q> + ?Sized), y: &(impl Rows<D> + ?Sized)) {
-        load(&mut self.x, lists, x);
-        load(&mut self.y, lists, y);
-        center(&mut self.x);
-        center(&mut self.y);
+        self.x.load(lists, x);
+        self.y.load(lists, y);
     }
 
     #[inline(always)]
     fn multiply(&mut self, x_rows: &(impl Rows<Q> + ?Sized), next: &[u32]) {
         (self.scatter, self.product, self.y2) = ([[ZERO; Q]; Q], [[ZERO; Q]; D], ZERO);
         let mut next = next.chunks(WIDTH);
-        for (x, y) in self.x.iter().zip(&self.y) {
+        for (x, y) in self.x.points.iter().zip(&self.y.points) {
             next.next().unwrap_or_default().iter().for_each(|&i| x_rows.soon(i as usize));
             for a in 0..Q {
                 (0..=a).for_each(|b| self.scatter[a][b] += x[a] * x[b]);
@@ -126,7 +120,7 @@ impl<const Q: usize> Group<Q> {
     #[inline(always)]
     fn add_up(
         &self,
-        tangents: &Tangents<Q>,
+        tangents: &Principal<Q>,
         frame: &[[Lanes; Q]; D],
         scale: Lanes,
         turn: &[[Lanes; D]; D],
@@ -135,7 +129,7 @@ impl<const Q: usize> Group<Q> {
     ) -> Sums {
         let mut sums = Sums::default();
         let mut next = next.chunks(WIDTH);
-        for (x, y) in self.x.iter().zip(&self.y) {
+        for (x, y) in self.x.points.iter().zip(&self.y.points) {
             next.next().unwrap_or_default().iter().for_each(|&i| y_rows.soon(i as usize));
             for a in 0..Q {
                 let placed = frame[0][a] * y[0] + frame[1][a] * y[1];
@@ -154,115 +148,6 @@ impl<const Q: usize> Group<Q> {
             }
         }
         sums
-    }
-}
-
-/// Point after point, each from all lists.
-#[inline(always)]
-fn load<const Q: usize>(out: &mut Vec<[Lanes; Q]>, lists: [&[u32]; WIDTH], points: &(impl Rows<Q> + ?Sized)) {
-    out.resize(lists[0].len(), [ZERO; Q]);
-    for (p, lanes) in out.iter_mut().enumerate() {
-        let rows: [[f64; Q]; WIDTH] = fill([0.0; Q], |lane| points.at(lists[lane][p] as usize));
-        *lanes = fill(ZERO, |a| Lanes(fill(0.0, |lane| rows[lane][a])));
-    }
-}
-
-/// Sums relative to the first point, as `charts::Local` does.
-#[inline(always)]
-fn center<const Q: usize>(points: &mut [[Lanes; Q]]) {
-    let Some(&origin) = points.first() else { return };
-    let mut mean = [ZERO; Q];
-    for point in points.iter_mut() {
-        for a in 0..Q {
-            point[a] = point[a] - origin[a];
-            mean[a] += point[a];
-        }
-    }
-    let mean = mean.map(|sum| sum / Lanes::splat(points.len() as f64));
-    for point in points.iter_mut() {
-        (0..Q).for_each(|a| point[a] = point[a] - mean[a]);
-    }
-}
-
-/// Jacobi's method on all scatter matrices; a lane that is done is rotated by nothing.
-#[inline(always)]
-fn principal<const Q: usize>(mut s: [[Lanes; Q]; Q]) -> Tangents<Q> {
-    let one = Lanes::splat(1.0);
-    let mut directions: [[Lanes; Q]; Q] =
-        fill([ZERO; Q], |j| fill(ZERO, |a| if a == j { one } else { ZERO }));
-    for _ in 0..SWEEPS {
-        if (1..Q).all(|j| (0..j).all(|i| negligible(&s, i, j))) {
-            break;
-        }
-        for j in 1..Q {
-            for i in 0..j {
-                let (c, sn) = rotation(s[i][i], s[j][i], s[j][j]);
-                rotate_scatter(&mut s, i, j, c, sn);
-                for a in 0..Q {
-                    let (x, y) = (directions[i][a], directions[j][a]);
-                    directions[i][a] = c * x - sn * y;
-                    directions[j][a] = sn * x + c * y;
-                }
-            }
-        }
-    }
-    let mut extents2: [Lanes; Q] = fill(ZERO, |a| s[a][a]);
-    for pass in 1..Q {
-        for i in 0..Q - pass {
-            put_in_order(&mut directions, &mut extents2, i);
-        }
-    }
-    Tangents { directions, extents2 }
-}
-
-/// Returns whether directions i and j are nearly uncorrelated in every lane.
-#[inline(always)]
-fn negligible<const Q: usize>(s: &[[Lanes; Q]; Q], i: usize, j: usize) -> bool {
-    let (off, limit) = (s[j][i] * s[j][i], limit(s[i][i], s[j][j]));
-    (0..WIDTH).fold(true, |all, l| all & (off.0[l] <= limit.0[l]))
-}
-
-/// The squared off-diagonal entry that is negligible compared with these two of the diagonal.
-#[inline(always)]
-fn limit(a: Lanes, b: Lanes) -> Lanes {
-    Lanes::splat(NEGLIGIBLE) * (a * b).abs()
-}
-
-/// The rotation that makes [[a, g], [g, b]] diagonal; none where that is nearly so, so that finished lanes stay.
-#[inline(always)]
-fn rotation(a: Lanes, g: Lanes, b: Lanes) -> (Lanes, Lanes) {
-    let (one, zero) = (Lanes::splat(1.0), ZERO);
-    let zeta = (b - a) / (g + g);
-    let magnitude = one / (zeta.abs() + zeta.norm(one));
-    let t = (g * g).greater(limit(a, b), zero.greater(zeta, -magnitude, magnitude), zero);
-    let c = one / t.norm(one);
-    (c, c * t)
-}
-
-/// S <- J' S J for lower triangles.
-#[inline(always)]
-fn rotate_scatter<const Q: usize>(s: &mut [[Lanes; Q]; Q], i: usize, j: usize, c: Lanes, sn: Lanes) {
-    let (a, g, b) = (s[i][i], s[j][i], s[j][j]);
-    let two_g = g + g;
-    s[i][i] = c * c * a - c * sn * two_g + sn * sn * b;
-    s[j][j] = sn * sn * a + c * sn * two_g + c * c * b;
-    s[j][i] = c * sn * (a - b) + (c * c - sn * sn) * g;
-    for other in (0..Q).filter(|&other| other != i && other != j) {
-        let at = |k: usize| if other > k { (other, k) } else { (k, other) };
-        let (x, y) = (s[at(i).0][at(i).1], s[at(j).0][at(j).1]);
-        s[at(i).0][at(i).1] = c * x - sn * y;
-        s[at(j).0][at(j).1] = sn * x + c * y;
-    }
-}
-
-/// Exchanges directions i and i + 1 where the second is longer.
-#[inline(always)]
-fn put_in_order<const Q: usize>(directions: &mut [[Lanes; Q]; Q], extents2: &mut [Lanes; Q], i: usize) {
-    let (first, second) = (extents2[i], extents2[i + 1]);
-    let swap = |x: Lanes, y: Lanes| (second.greater(first, y, x), second.greater(first, x, y));
-    (extents2[i], extents2[i + 1]) = swap(first, second);
-    for a in 0..Q {
-        (directions[i][a], directions[i + 1][a]) = swap(directions[i][a], directions[i + 1][a]);
     }
 }
 

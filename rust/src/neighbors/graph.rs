@@ -20,6 +20,9 @@ const CHUNK: usize = 1024;
 /// Points handled between two checks of the monitor: less than a millisecond of work.
 const LOOK: usize = 2048;
 
+/// Components are first sought along one of this many edges of each point, the farthest first.
+const SPARSE: usize = 4;
+
 /// The neighbors of a point are prefetched this many points ahead.
 const AHEAD: usize = 8;
 
@@ -342,7 +345,11 @@ impl<'a> Neighborhoods<'a> {
 
     /// The undirected graph, and for each of its entries the number of ends (1 or 2) that list the other.
     pub fn mutual(&self) -> (Neighborhoods<'static>, Vec<u8>) {
-        let reversed = self.reversed();
+        self.mutual_with(&self.reversed())
+    }
+
+    /// The same, if the reversed lists are known.
+    pub(crate) fn mutual_with(&self, reversed: &Neighborhoods) -> (Neighborhoods<'static>, Vec<u8>) {
         let mut sizes = vec![0; self.len()];
         let chunks = sizes.par_chunks_mut(CHUNK).enumerate();
         chunks.for_each_init(Vec::new, |own, (c, sizes)| {
@@ -373,10 +380,21 @@ impl<'a> Neighborhoods<'a> {
     pub fn components(&self) -> Vec<u32> {
         let mut sets: UnionFind = UnionFind::new(self.len());
         for i in 0..self.len() {
-            for &j in self.of(i) {
+            for &j in self.of(i).iter().rev().step_by(SPARSE) {
                 sets.join(i as u32, j, ());
             }
         }
+        // These edges join nearly all that is connected; threads look for the others.
+        let roots: Vec<u32> = (0..self.len() as u32).map(|i| sets.root(i)).collect();
+        let apart = (0..self.len()).into_par_iter().with_min_len(CHUNK).flat_map_iter(|i| {
+            let roots = &roots;
+            let others = self.of(i).iter().filter(move |&&j| roots[j as usize] != roots[i]);
+            others.map(move |&j| (i as u32, j))
+        });
+        let apart: Vec<(u32, u32)> = apart.collect();
+        apart.into_iter().for_each(|(i, j)| {
+            sets.join(i, j, ());
+        });
         sets.labels()
     }
 }

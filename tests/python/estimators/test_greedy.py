@@ -685,7 +685,7 @@ def test_long_stages_are_reported_on_the_way():
     x, _ = roll(200_000)
     gp = fit(x, n_init=1, refine=None, callback=lambda *report: heard.append(report))
     assert list(gp.timings_) == ["neighbors", "tangents", "charts", "greedy", "evidence", "faithfulness"]
-    for stage in ("neighbors", "charts", "greedy"):
+    for stage in ("neighbors", "greedy"):
         done = [report[1] for report in heard if report[0] == stage]
         assert len(done) > 2, stage
         assert (np.diff(done) >= 0).all(), stage

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 use ndarray::Array2;
-use unbend::charts::{Charts, charts};
+use unbend::charts::{Atlas, Charts, Coordinates, Local, charts};
 use unbend::synthetic::{SwissRoll, swiss_roll};
 use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, neighbors};
 
@@ -236,4 +236,37 @@ fn bad_requests_are_refused() {
     assert_eq!(refused(&x, 4), Error::TooManyComponents { n_components: 4, dim_in: 3 });
     let fewer = gaussian(19, 3, 63);
     assert!(matches!(refused(&fewer, 2), Error::LengthMismatch { left_len: 19, right_len: 20, .. }));
+}
+
+/// Neighborhoods of one size in two or three dimensions are fitted several at a time, others alone.
+#[test]
+fn tangents_found_together_are_those_found_alone() {
+    for (n, q, k) in [(61, 2, 6), (83, 3, 8), (515, 3, 12)] {
+        let mut x = gaussian(n, q, 61);
+        for i in 0..k + 2 {
+            x.row_mut(i).fill(7.0); // copies, which have no tangent
+        }
+        let (points, graph) = (points(&x), graph(&x, k));
+        for d in 1..=q {
+            let atlas = Atlas::new(&points, &graph, None, d, &Unmonitored).unwrap();
+            let (mut chart, mut local) = (Coordinates::default(), Local::default());
+            let (mut alone, mut product) = (vec![0.0; q * d], vec![0.0; d * d]);
+            let expected = charts(&points, &graph, d, true, &Unmonitored).unwrap().residual_fractions;
+            for i in 0..n {
+                let off = (atlas.outside(i, &mut chart, &mut local) - expected[i]).abs();
+                assert!(off < 1e-12, "{q} to {d}, point {i}: {off:e}");
+                atlas.tangent(i, &mut alone);
+                let mut own = Coordinates::default();
+                atlas.read(i, &mut chart);
+                atlas.read_along(i, &alone, &mut own);
+                // The same plane: charts differ by an orthogonal matrix, and so have equal sums of squares.
+                let size = |flat: &[f64]| flat.iter().map(|v| v * v).sum::<f64>();
+                let (found, right) = (size(&chart.flat), size(&own.flat));
+                assert!((found - right).abs() <= 1e-9 * right, "{q} to {d}, point {i}: {found} for {right}");
+                atlas.agreement(i, i, &mut product);
+                let identity = (0..d * d).all(|e| (product[e] - f64::from(e % (d + 1) == 0)).abs() < 1e-12);
+                assert!(identity, "{q} to {d}, point {i}: {product:?}");
+            }
+        }
+    }
 }

@@ -15,7 +15,9 @@ use crate::parallel::{fill_rows, map_blocks};
 /// Data of up to this many times as many columns as the embedding are narrow, in up to `MOST_COMPONENTS` dimensions.
 const NARROW: usize = 4;
 const MOST_COMPONENTS: usize = 3;
-const MOST: usize = NARROW * MOST_COMPONENTS * MOST_COMPONENTS; // Entries of a frame.
+/// Columns that narrow data have at most.
+pub(in crate::embed) const MOST_COLUMNS: usize = NARROW * MOST_COMPONENTS;
+const MOST: usize = MOST_COLUMNS * MOST_COMPONENTS; // Entries of a frame.
 
 /// P_i of every point, column after column.
 #[derive(Debug, Clone)]
@@ -105,17 +107,16 @@ impl Bases {
     pub fn agreement(
         &self,
         connection: &Connection,
-        rotations: &[f64],
+        frames: &[f64],
         wanted: bool,
         monitor: &dyn Monitor,
     ) -> Result<(f64, Vec<(u32, u32)>)> {
-        let frames = self.frames(rotations, monitor)?;
         let blocks = map_blocks(connection.graph().len(), STAGE, &Silent(monitor), |block| {
             let (mut sum, mut open) = (0.0, Vec::new());
             for i in block {
                 match (self.q, self.d) {
-                    (3, 2) => self.agreement_at(connection, i, &frames, 3, 2, wanted, &mut sum, &mut open),
-                    (q, d) => self.agreement_at(connection, i, &frames, q, d, wanted, &mut sum, &mut open),
+                    (3, 2) => self.agreement_at(connection, i, frames, 3, 2, wanted, &mut sum, &mut open),
+                    (q, d) => self.agreement_at(connection, i, frames, q, d, wanted, &mut sum, &mut open),
                 }
             }
             (sum, open)

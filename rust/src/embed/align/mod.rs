@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-pub(super) use self::frames::Bases;
+pub(super) use self::frames::{Bases, MOST_COLUMNS};
 use crate::charts::{Atlas, Gram, Tangents};
 use crate::embed::{check_len, check_sometimes};
 use crate::error::Result;
@@ -69,8 +69,14 @@ pub struct Aligned {
 impl Connection {
     /// Compares the tangents of all neighbors. Cost: O(n k q d^2), where only charts are kept O(n k^2 q d).
     pub fn new(atlas: &Atlas, monitor: &dyn Monitor) -> Result<Self> {
+        Self::with_reversed(atlas, &atlas.neighborhoods().reversed(), monitor)
+    }
+
+    /// The same, if the reversed lists of the graph are known.
+    pub fn with_reversed(atlas: &Atlas, reversed: &Neighborhoods, monitor: &dyn Monitor) -> Result<Self> {
         let d = atlas.n_components();
-        let (graph, counts) = atlas.neighborhoods().mutual();
+        check_len("the reversed lists", reversed.len(), "the points", atlas.neighborhoods().len())?;
+        let (graph, counts) = atlas.neighborhoods().mutual_with(reversed);
         let terms: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         let (most, bases) = ((d as u64 * terms) as f64, Bases::of(atlas));
         monitor.check()?;
@@ -184,7 +190,8 @@ impl Connection {
     /// f of eq. 9. Cost: O(n k d^3), as for all below.
     pub fn f(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<f64> {
         if let Some(bases) = &self.bases {
-            return Ok((self.most - bases.agreement(self, rotations, false, monitor)?.0).max(0.0));
+            let frames = bases.frames(rotations, monitor)?;
+            return Ok((self.most - bases.agreement(self, &frames, false, monitor)?.0).max(0.0));
         }
         let size = self.n_components * self.n_components;
         let shares = map_points(self.graph.len(), STAGE, monitor, Vec::new, |pull, i| {
@@ -244,6 +251,21 @@ impl Connection {
         self.judge(rotations, trace, monitor)
     }
 
+    /// Measures frames, after sweeps if these would gain anything. All points of a connected graph are one cluster if no
+    /// edge is open.
+    fn finish_tree(&self, rotations: Vec<f64>, is_connected: bool, monitor: &dyn Monitor) -> Result<Aligned> {
+        let Some(bases) = &self.bases else { return self.finish(rotations, true, monitor) };
+        let frames = bases.frames(&rotations, monitor)?;
+        let (sum, open) = bases.agreement(self, &frames, true, monitor)?;
+        let f = (self.most - sum).max(0.0);
+        if !self.is_settled(f, &rotations, &frames, monitor)? {
+            return self.finish(rotations, true, monitor);
+        }
+        let n = self.graph.len();
+        let largest = if is_connected && open.is_empty() { n } else { self.largest_cluster(&open, monitor)? };
+        Ok(Aligned { rotations, f, aligned: largest as f64 / n as f64, open, trace: vec![f] })
+    }
+
     pub(super) fn judge(
         &self,
         rotations: Vec<f64>,
@@ -252,7 +274,8 @@ impl Connection {
     ) -> Result<Aligned> {
         let (f, open) = match &self.bases {
             Some(bases) => {
-                let (sum, open) = bases.agreement(self, &rotations, true, monitor)?;
+                let frames = bases.frames(&rotations, monitor)?;
+                let (sum, open) = bases.agreement(self, &frames, true, monitor)?;
                 ((self.most - sum).max(0.0), open)
             }
             None => (self.f(&rotations, monitor)?, self.open_edges(&rotations, monitor)?),

@@ -94,20 +94,21 @@ impl Connection {
     }
 
     /// Tells if a sweep would gain no more than the last one of a row does, from the best rotation of each frame alone.
-    /// Reading narrow data in order costs less than the groups that a sweep needs; for wide data it returns false.
-    pub(super) fn is_settled(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<bool> {
-        if self.bases.is_none() {
-            return Ok(false);
-        }
-        let f = self.f(rotations, monitor)?;
-        Ok(self.promise(rotations, monitor)? <= (ROUNDING * self.most).max(SETTLED * f))
+    /// Reading the frames of narrow data in order costs less than the groups that a sweep needs.
+    pub(super) fn is_settled(
+        &self,
+        f: f64,
+        rotations: &[f64],
+        frames: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<bool> {
+        Ok(self.promise(rotations, frames, monitor)? <= (ROUNDING * self.most).max(SETTLED * f))
     }
 
     /// The decrease of f by the best rotation of each frame while all others stay, summed over all frames.
-    fn promise(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<f64> {
+    fn promise(&self, rotations: &[f64], frames: &[f64], monitor: &dyn Monitor) -> Result<f64> {
         let size = self.n_components * self.n_components;
-        let frames = self.frames(rotations, monitor)?;
-        let (arch, frames) = (Arch::new(), frames.as_deref());
+        let (arch, frames) = (Arch::new(), Some(frames));
         let points: Vec<u32> = (0..self.graph.len() as u32).collect();
         let gains: Result<Vec<f64>> = points
             .par_chunks(TOGETHER)

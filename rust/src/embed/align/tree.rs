@@ -10,13 +10,13 @@ use rayon::prelude::*;
 
 use super::{Aligned, Connection, STAGE, Scratch, fill_points, multiply};
 use crate::charts::{Atlas, Coordinates, Local};
-use crate::csr::Csr;
+use crate::csr::{Csr, pieces};
 use crate::embed::check_len;
 use crate::error::Result;
 use crate::linalg::{determinant_sign, first, norm, singular_values};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
-use crate::parallel::{map_blocks, map_points, vectorized};
+use crate::parallel::{CHUNK, map_blocks, map_points, vectorized};
 use crate::union_find::{Joined, UnionFind};
 
 const BLOCK: usize = 4096; // Edges between two checks of the monitor.
@@ -51,8 +51,7 @@ pub fn tree(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Re
     let mut forest = edges.forest(connection.graph().len(), monitor)?;
     let one_sided = edges.have_seam(&mut forest, connection.n_components());
     let carried = carry(connection, &forest.graph, monitor)?;
-    let sweep = !connection.is_settled(&carried, monitor)?;
-    let aligned = connection.finish(carried, sweep, monitor)?;
+    let aligned = connection.finish_tree(carried, forest.is_connected, monitor)?;
     Ok(Tree { aligned, reflecting: forest.reflecting, one_sided })
 }
 
@@ -69,12 +68,14 @@ struct Edges {
     ends: Vec<(u32, u32)>,
     /// The least cosine between the two tangents, negative if P_i'P_j reflects.
     agreement: Vec<f32>,
-    /// Weight and place of each edge in one number: no two edges are equal.
-    keys: Vec<u64>,
+    weights: Vec<f32>,
 }
 
-/// Some of the edges.
-type Part = (Vec<(u32, u32)>, Vec<f32>, Vec<f32>);
+/// An edge between two trees, by its place.
+struct Between {
+    trees: (u32, u32),
+    edge: u32,
+}
 
 impl Edges {
     fn new(connection: &Connection, atlas: &Atlas, monitor: &dyn Monitor) -> Result<Edges> {
@@ -95,67 +96,87 @@ impl Edges {
         f: impl Fn(&mut Scratch, usize, usize) -> (f64, f64) + Sync,
     ) -> Result<Edges> {
         let graph = connection.graph();
-        let parts: Vec<Part> = map_blocks(graph.len(), STAGE, &Silent(monitor), |block| {
-            let (mut scratch, mut part) = (Scratch::default(), Part::default());
-            for i in block {
-                for edge in connection.edges(i).filter(|&edge| connection.end(edge) > i) {
-                    let (weight, agreement) = f(&mut scratch, i, edge);
-                    part.0.push((i as u32, connection.end(edge) as u32));
-                    part.1.push(agreement as f32);
-                    part.2.push(weight.max(0.0) as f32);
+        let above = |i: usize| connection.edges(i).filter(move |&edge| connection.end(edge) > i);
+        let sizes = map_blocks(graph.len(), STAGE, &Silent(monitor), |block| {
+            block.map(|i| above(i).count()).sum::<usize>()
+        })?;
+        let total = sizes.iter().sum();
+        let (mut ends, mut agreement, mut weights) =
+            (vec![(0, 0); total], vec![0.0; total], vec![0.0; total]);
+        let parts = pieces(&mut ends, sizes.iter().copied())
+            .into_par_iter()
+            .zip(pieces(&mut agreement, sizes.iter().copied()))
+            .zip(pieces(&mut weights, sizes.iter().copied()));
+        parts.enumerate().try_for_each(|(c, ((ends, agreement), weights))| {
+            monitor.check()?;
+            let mut scratch = Scratch::default();
+            let mut places = ends.iter_mut().zip(agreement).zip(weights);
+            for i in c * CHUNK..((c + 1) * CHUNK).min(graph.len()) {
+                for (edge, ((ends, agreement), weight)) in above(i).zip(&mut places) {
+                    let (cost, agrees) = f(&mut scratch, i, edge);
+                    *ends = (i as u32, connection.end(edge) as u32);
+                    (*agreement, *weight) = (agrees as f32, cost.max(0.0) as f32);
                 }
             }
-            part
+            Ok(())
         })?;
-        let ends = parts.iter().flat_map(|part| &part.0).copied().collect();
-        let agreement = parts.iter().flat_map(|part| &part.1).copied().collect();
-        let weights = parts.iter().flat_map(|part| &part.2);
-        // Positive floats sort like their bits.
-        let keys = weights.zip(0..).map(|(weight, at)| (u64::from(weight.to_bits()) << 32) | at).collect();
-        monitor.check()?;
-        Ok(Edges { ends, agreement, keys })
+        Ok(Edges { ends, agreement, weights })
+    }
+
+    /// All edges, between trees of single points.
+    fn blocks(&self) -> impl ParallelIterator<Item = impl Iterator<Item = Between>> {
+        let blocks = self.ends.par_chunks(BLOCK).enumerate();
+        blocks.map(|(c, ends)| {
+            ends.iter().zip((c * BLOCK) as u32..).map(|(&trees, edge)| Between { trees, edge })
+        })
+    }
+
+    /// Weight and place of an edge in one number: no two edges are equal. Positive floats sort like their bits.
+    #[inline(always)]
+    fn key(&self, edge: u32) -> u64 {
+        (u64::from(self.weights[edge as usize].to_bits()) << 32) | u64::from(edge)
     }
 
     /// The spanning forest of least weight, by Boruvka's rounds: every tree grows by its lightest edge to another. The
     /// side of the surface that a point shows is kept along with its tree.
     fn forest(&self, n: usize, monitor: &dyn Monitor) -> Result<Forest> {
-        let mut sides = UnionFind::<bool>::new(n);
-        let mut tree_of: Vec<u32> = (0..n as u32).collect();
-        let mut between: Vec<u32> = (0..self.ends.len() as u32).collect();
         let lightest: Vec<AtomicU64> = (0..n).map(|_| AtomicU64::new(u64::MAX)).collect();
-        let mut kept = Vec::with_capacity(n);
-        while !between.is_empty() {
-            between.par_chunks(BLOCK).try_for_each(|part| {
-                monitor.check()?;
-                for &edge in part {
-                    let ((i, j), key) = (self.ends[edge as usize], self.keys[edge as usize]);
-                    for tree in [tree_of[i as usize], tree_of[j as usize]] {
-                        if key < lightest[tree as usize].load(Relaxed) {
-                            lightest[tree as usize].fetch_min(key, Relaxed);
-                        }
-                    }
-                }
-                Ok(())
-            })?;
-            for lightest in &lightest {
-                let key = lightest.swap(u64::MAX, Relaxed);
-                if key != u64::MAX {
-                    let edge = (key & u64::from(u32::MAX)) as usize;
-                    let (i, j) = self.ends[edge];
-                    if sides.join(i, j, self.agreement[edge].is_sign_negative()) == Joined::Merged {
-                        kept.push((i, j));
-                    }
+        let offer = |trees: (u32, u32), edge: u32| {
+            let key = self.key(edge);
+            for tree in [trees.0, trees.1] {
+                if key < lightest[tree as usize].load(Relaxed) {
+                    lightest[tree as usize].fetch_min(key, Relaxed);
                 }
             }
-            (0..n).for_each(|i| tree_of[i] = sides.root(i as u32));
-            let apart = |edge: &u32| {
-                let (i, j) = self.ends[*edge as usize];
-                tree_of[i as usize] != tree_of[j as usize]
-            };
-            between = between.into_par_iter().filter(apart).collect();
+        };
+        let mut growing = Growing {
+            sides: UnionFind::new(n),
+            kept: Vec::with_capacity(n),
+            trees: (0..n as u32).collect(),
+            tree_of: vec![0; n],
+        };
+        // In the first round, every point is a tree.
+        self.blocks().try_for_each(|block| {
+            monitor.check()?;
+            block.for_each(|between| offer(between.trees, between.edge));
+            Ok(())
+        })?;
+        growing.join(self, &lightest);
+        let parts = |mut between| growing.parts(&mut between).then_some(between);
+        let mut between: Vec<Vec<Between>> =
+            self.blocks().map(|block| block.filter_map(parts).collect()).collect();
+        while between.iter().any(|block| !block.is_empty()) {
+            between.par_iter().try_for_each(|block| {
+                monitor.check()?;
+                block.iter().for_each(|between| offer(between.trees, between.edge));
+                Ok(())
+            })?;
+            growing.join(self, &lightest);
+            between.par_iter_mut().for_each(|block| block.retain_mut(|between| growing.parts(between)));
         }
+        let Growing { mut sides, kept, .. } = growing;
         let reflecting = self.reflecting(&mut sides, n);
-        Ok(Forest { graph: undirected(n, &kept), reflecting, sides })
+        Ok(Forest { graph: undirected(n, &kept), reflecting, sides, is_connected: kept.len() + 1 == n })
     }
 
     /// `SURE` edges whose ends show different sides along the tree.
@@ -191,6 +212,44 @@ impl Edges {
     }
 }
 
+/// The trees of a forest that is not complete.
+struct Growing {
+    sides: UnionFind<bool>,
+    kept: Vec<(u32, u32)>,
+    /// The lowest point of every tree.
+    trees: Vec<u32>,
+    /// For the lowest point of every tree of the last round, that of its tree now.
+    tree_of: Vec<u32>,
+}
+
+impl Growing {
+    /// Joins every tree to another along its lightest edge, and forgets these edges.
+    fn join(&mut self, edges: &Edges, lightest: &[AtomicU64]) {
+        for &tree in &self.trees {
+            let key = lightest[tree as usize].swap(u64::MAX, Relaxed);
+            if key != u64::MAX {
+                let edge = (key & u64::from(u32::MAX)) as usize;
+                let (i, j) = edges.ends[edge];
+                if self.sides.join(i, j, edges.agreement[edge].is_sign_negative()) == Joined::Merged {
+                    self.kept.push((i, j));
+                }
+            }
+        }
+        for &tree in &self.trees {
+            self.tree_of[tree as usize] = self.sides.root(tree);
+        }
+        self.trees.retain(|&tree| self.tree_of[tree as usize] == tree);
+    }
+
+    /// Finds the trees that an edge leads between now, and returns whether there are two.
+    #[inline(always)]
+    fn parts(&self, between: &mut Between) -> bool {
+        let (a, b) = between.trees;
+        between.trees = (self.tree_of[a as usize], self.tree_of[b as usize]);
+        between.trees.0 != between.trees.1
+    }
+}
+
 #[derive(Debug, Default, Clone)]
 struct Counts {
     points: usize,
@@ -203,6 +262,7 @@ struct Forest {
     graph: Neighborhoods<'static>,
     reflecting: Vec<(u32, u32)>,
     sides: UnionFind<bool>,
+    is_connected: bool,
 }
 
 /// The share of every neighborhood that lies outside its tangent.

@@ -16,24 +16,24 @@ pub struct Rows {
 pub type Block = Csr<f32, u32>;
 
 impl Rows {
-    /// `f(state, i, block)` appends row `i`; `state` is made once for each block.
+    /// `f(state, i, block)` appends row `i`; `state` serves several blocks, and `f` leaves it as it was.
     pub fn build<S>(
         n: usize,
         monitor: &dyn Monitor,
         state: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, usize, &mut Block) + Sync,
     ) -> Result<Self> {
-        let block = |c: usize| {
+        let block = |(block, state): &mut (Block, S), c: usize| {
             monitor.check()?;
-            let (mut block, mut state) = (Block::default(), state());
+            block.clear();
             for i in c * BLOCK..((c + 1) * BLOCK).min(n) {
-                f(&mut state, i, &mut block);
+                f(state, i, block);
                 block.end_row();
             }
-            block.shrink();
-            Ok(block)
+            Ok(block.clone()) // which takes no more memory than it needs
         };
-        let blocks: Result<Vec<Block>> = (0..n.div_ceil(BLOCK)).into_par_iter().map(block).collect();
+        let blocks = (0..n.div_ceil(BLOCK)).into_par_iter();
+        let blocks: Result<Vec<Block>> = blocks.map_init(|| (Block::default(), state()), block).collect();
         Ok(Rows { blocks: blocks? })
     }
 
@@ -57,16 +57,24 @@ impl Rows {
             .chunks(BLOCK)
             .map(|sizes| Block::with_sizes(sizes.iter().map(|&size| size as usize)))
             .collect();
-        let mut next: Vec<u32> =
-            blocks.iter().flat_map(|block| &block.indptr[..block.len()]).copied().collect();
-        let rows = self.blocks.iter().flat_map(|block| (0..block.len()).map(|o| block.row(o)));
-        for (i, (columns, values)) in rows.enumerate() {
-            for (&column, &value) in columns.iter().zip(values) {
-                let (block, at) = (&mut blocks[column as usize / BLOCK], next[column as usize] as usize);
-                (block.indices[at], block.values[at]) = (i as u32, value);
-                next[column as usize] += 1;
+        // Each thread reads all entries and writes those of its own rows.
+        let own = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
+        blocks.par_chunks_mut(own).enumerate().for_each(|(part, blocks)| {
+            let start = part * own * BLOCK;
+            let mut next: Vec<u32> =
+                blocks.iter().flat_map(|block| &block.indptr[..block.len()]).copied().collect();
+            let rows = self.blocks.iter().flat_map(|block| (0..block.len()).map(|o| block.row(o)));
+            for (i, (columns, values)) in rows.enumerate() {
+                for (&column, &value) in columns.iter().zip(values) {
+                    let row = (column as usize).wrapping_sub(start);
+                    if let Some(next) = next.get_mut(row) {
+                        let (block, at) = (&mut blocks[row / BLOCK], *next as usize);
+                        (block.indices[at], block.values[at]) = (i as u32, value);
+                        *next += 1;
+                    }
+                }
             }
-        }
+        });
         Rows { blocks }
     }
 
