@@ -17,7 +17,10 @@ agrees at least as well with the data, usually twice as well if all that it adds
 
 GOOD_RATIO, GOOD_MARGIN = 4.0, 0.005
 """An embedding is good if its score is at most this multiple of the least, plus this margin. Scores are not exact
-enough to distinguish good embeddings, so the one that keeps most neighbors of the data is chosen."""
+enough to distinguish good embeddings, so one that keeps most neighbors of the data is chosen."""
+
+EVEN_SHARE = 0.005
+"""Embeddings whose shares of kept neighbors differ by at most this much keep as many: the score decides."""
 
 
 def shown_dimension(estimate: Dimension, allowed: Sequence[int]) -> int:
@@ -98,7 +101,9 @@ def choice_of(candidates: Sequence[Candidate], d: int) -> Candidate:
     if min(c["closest"].value for c in made) > TRUSTED_SCORE:
         return next(c for c in made if c["score"].value == least)
     good = [c for c in made if c["score"].value <= GOOD_RATIO * least + GOOD_MARGIN]
-    return max(good, key=lambda c: (c["q_nx"].value, -c["score"].value))
+    most = max(c["q_nx"].value for c in good)
+    even = [c for c in good if c["q_nx"].value >= most - EVEN_SHARE]
+    return min(even, key=lambda c: c["score"].value)
 
 
 def _estimated(estimate: Dimension) -> str:

@@ -196,7 +196,7 @@ impl<'a, 'p> Atlas<'a, 'p> {
         let (q, d) = (points.dim(), self.n_components);
         let mut bases = vec![0.0; points.len() * q * d];
         let mut outside = vec![];
-        if net.is_none() && include_self && self.neighborhoods.fixed_size().is_some() && q <= 3 {
+        if net.is_none() && include_self && self.neighborhoods.fixed_size().is_some() && matches!(q, 2 | 3) {
             outside = vec![0.0; points.len()];
             match (q, points.rows::<2>(), points.rows::<3>()) {
                 (3, _, Some(rows)) => self.fit_abreast(points, rows, &mut bases, &mut outside, monitor),

@@ -39,8 +39,8 @@ __all__ = ["TriedEmbedding", "TRUSTED_SCORE", "Trial", "best_candidate", "eviden
 Found = TypeVar("Found", bound=ProcrustesEmbedding)
 
 GOOD_SCORE, FAIR_SCORE = 0.005, 0.02
-"""No other embedding is tried if the first has at most the first score, and geodesic distances are not refined if
-some embedding has at most the second; a cut alone adds as much."""
+"""No other embedding is tried if the first has at most the first score. Geodesic distances are refined only if no
+embedding has at most the second, which a cut alone adds, and kept only if they have it then."""
 
 STEP_PENALTY = 0.001
 """Added to the score of a candidate for each step of its processing, when candidates are compared."""
@@ -262,7 +262,8 @@ class _Attempt:
     def refined_geodesic(self) -> Trial | None:
         """Embed the geodesic distances and refine all points from there, if edges are near the tangents.
 
-        An embedding that overlaps is not refined: folds stay.
+        An embedding that overlaps is not refined: folds stay. Refinement can hide a fold of its own, so only a
+        score that leaves no doubt counts.
         """
         if self.cleaned().off_tangent > MAX_OFF_TANGENT:
             return None
@@ -274,7 +275,8 @@ class _Attempt:
         steps = Steps("global", wanted.refine_max_iter, wanted.refine_tol)
         refinement = refined(self.problem, start, steps, self.progress)
         found = replace(self.first.extended(refinement.embedding, None), refinement=refinement)
-        return Trial(REFINED_GEODESIC, found, evidence_of(self.problem, found, self.progress, self.cleaned))
+        seen = evidence_of(self.problem, found, self.progress, self.cleaned)
+        return None if seen.score > FAIR_SCORE else Trial(REFINED_GEODESIC, found, seen)
 
     def _sampled(self) -> tuple[Problem, CleanGraph, Indices | None]:
         """Return the problem of a sample small enough for geodesic distances, its clean graph and its rows."""
