@@ -19,6 +19,7 @@ use crate::parallel::{fill_rows_and, map_blocks};
 use crate::points::Points;
 
 const STAGE: &str = "charts";
+const SHAPES: &str = "frames, shapes"; // Refinement asks for these.
 
 /// Eigenvalues up to this share of the largest are rounding, and give no dimension.
 const NO_EXTENT: f64 = 1e-13;
@@ -110,7 +111,7 @@ impl Patches {
         let most = graph.largest() + 1;
         let place = most.max(n_components) * most.next_multiple_of(LANES);
         let (mut flat, mut dims) = (vec![0.0; points.len() * place], vec![0; points.len()]);
-        fill_rows_and(&mut flat, place, &mut dims, STAGE, monitor, Local::default, |local, i, row, dim| {
+        fill_rows_and(&mut flat, place, &mut dims, SHAPES, monitor, Local::default, |local, i, row, dim| {
             local.load_reduced(points, members(graph, i, true), n_components);
             row[..local.x.len()].copy_from_slice(&local.x);
             *dim = local.dim;

@@ -173,7 +173,7 @@ proptest! {
 fn single_precision_gives_the_same_products() {
     for d in [2, 5] {
         let x = gaussian(40, 90, 7);
-        let (graph, single) = (ragged(&x, 9, 8), x.mapv(|v| v as f32));
+        let (graph, single) = (nearest(&x, 9), x.mapv(|v| v as f32));
         let double = single.mapv(f64::from);
         let single = Points::new("X", single.view(), &Unmonitored).unwrap();
         let atlas = Atlas::of_charts(&single, &graph, None, d, &Unmonitored).unwrap();

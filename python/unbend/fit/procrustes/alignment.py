@@ -198,7 +198,7 @@ def warn_if_not_flat(found: AlignedEmbedding) -> None:
 
 
 def _overlap(found: AlignedEmbedding) -> float:
-    """Return the overlap; in dimensions without cuts that of a sample, because searching all points takes long."""
+    """Return the overlap; where nothing is cut, that of a sample, because a search of all points takes long."""
     sampled: list[float] = [tried.overlap for tried in found.candidates if tried.chosen]
     if sampled and found.embedding.shape[1] > MAX_DIM_KEPT_APART:
         return sampled[0]

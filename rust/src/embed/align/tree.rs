@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::linalg::{determinant_sign, first, norm, singular_values};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
-use crate::parallel::{CHUNK, map_blocks, map_points, vectorized};
+use crate::parallel::{CHUNK, map_blocks, map_points};
 use crate::union_find::{Joined, UnionFind};
 
 const BLOCK: usize = 4096; // Edges between two checks of the monitor.
@@ -285,10 +285,7 @@ fn compare(connection: &Connection, (i, j): (usize, usize), d: usize, scratch: &
     }
     let (copy, values) = (first(&mut scratch.carried, d * d), first(&mut scratch.spare, d));
     copy.copy_from_slice(product);
-    vectorized(
-        #[inline(always)]
-        || singular_values(copy, d, d, values),
-    );
+    singular_values(copy, d, d, values);
     let least = values.iter().fold(f64::INFINITY, |least, &value| least.min(value));
     (least, determinant_sign(product, d))
 }
