@@ -88,7 +88,7 @@ impl<'t, 'p> Task<'t, 'p> {
         self.problem.weights.as_deref()
     }
 
-    /// What a measure of all neighborhoods takes.
+    /// The parameters of a measure of all neighborhoods.
     fn params(&self) -> FaithfulnessParams<'t> {
         FaithfulnessParams { include_self: self.include_self(), weights: self.weights(), centers: None }
     }

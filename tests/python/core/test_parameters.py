@@ -167,7 +167,7 @@ def test_defaults_are_shown():
     assert "\nrefine_tol : float, default 0.001\n    Refinement " in text
     assert "\nstart : int, optional\n    Index " in text
     assert "\nembedding_ : ndarray of shape (n, d)\n    Embedding " in text
-    assert "\nsolve_tol : float, default 1e-6\n" in rewritten(ub.ProcrustesAlignment, "procrustes").__doc__
+    assert "\nsolve_tol : float, default 2e-5\n" in rewritten(ub.ProcrustesAlignment, "procrustes").__doc__
 
 
 def test_scopes_go_before_shared_texts():
