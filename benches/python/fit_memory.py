@@ -261,13 +261,18 @@ def measured(wanted, file):
 
 
 def fit(algorithm, wanted, peaks):
-    """Return the coefficients, at least 0, that bring estimate / peak closest to `TARGET`."""
+    """Return the coefficients, at least 0, that bring estimate / peak closest to `TARGET`.
+
+    Terms that no fit has, such as those of ties, keep their coefficients.
+    """
     counts = [memory.terms(one.sizes) for one in wanted]
-    names = list(memory.COEFFICIENTS[algorithm])
+    known = memory.COEFFICIENTS[algorithm]
+    names = [name for name in known if any(count[name] for count in counts)]
     a = np.array([[count[name] / peak for name in names] for count, peak in zip(counts, peaks, strict=True)])
     scale = np.maximum(a.max(axis=0), 1e-300)
     found, _ = nnls(a / scale, np.full(len(a), TARGET))
-    return {name: float(f"{value:.2g}") for name, value in zip(names, found / scale, strict=True)}
+    fitted = {name: float(f"{value:.2g}") for name, value in zip(names, found / scale, strict=True)}
+    return {name: fitted.get(name, value) for name, value in known.items()}
 
 
 def main():
