@@ -32,9 +32,11 @@ __all__ = [
 COEFFICIENTS: dict[str, dict[str, float]] = {
     "greedy": {"searched neighbor": 28.0, "refined coordinate": 310.0, "tangent or shape entry": 10.0,
         "tangent neighbor": 5.3, "start": 2.7, "cut axis": 610.0, "cut coordinate": 97.0,
+        "pair of sampled points": 50.0,
         "measured distance": 100.0},
     "alignment": {"point": 260.0, "neighbor": 27.0, "tangent entry": 9.7, "shape entry": 11.0,
         "pair of axes": 15.0, "tangent neighbor": 9.1, "cut axis": 360.0, "cut coordinate": 80.0,
+        "pair of sampled points": 50.0,
         "bound neighbor": 30.0, "grouped entry": 16.0, "term": 300.0, "measured distance": 100.0},
     "isomap": {"neighbor": 41.0, "pair of points": 2.7, "landmark distance": 4.3, "pair of landmarks": 5.7,
         "distance in a block": 26.0},
@@ -63,6 +65,9 @@ ENTRIES_PER_BLOCK, DISTANCES_PER_BLOCK = 2**21, 2**23
 
 POINTS_IN_PATCHES = 6_500
 """Patches of this number of points are embedded at a time, about."""
+
+POINTS_IN_GEODESICS = 2_000
+"""Geodesic distances of at most this number of points are embedded where other candidates fail."""
 
 CELL_OVERHEAD = 1.25
 """A fit in cells holds this many times the memory of one cell, besides its graph and embedding (measured)."""
@@ -154,6 +159,8 @@ def terms(sizes: Sizes) -> dict[str, float]:
         "measured distance": s.measured,
         "cut axis": n**0.8 * k * d * s.cut,  # The measured share of a cut falls with n.
         "cut coordinate": n * d * min(s.threads, _core.MAX_ROOTS) * s.cut,
+        # A fit that cuts also tries the geodesic distances of a sample.
+        "pair of sampled points": min(n, POINTS_IN_GEODESICS) ** 2 * s.cut,
         "factor entry": n * k * d * math.log2(n + 1),
         "pair of points": 0 if landmarks else n**2,
         "pair of landmarks": landmarks**2,

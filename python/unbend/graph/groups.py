@@ -41,7 +41,7 @@ def set_apart(x: Matrix, numbers: Indices) -> Matrix:
     >>> import numpy as np
     >>> x = np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 1.0], [0.9, 1.0]])
     >>> set_apart(x, np.array([0, 1, 0, 1], dtype=np.uint32)).round(1).tolist()
-    [[-0.5, 0.0], [1.8, 0.0], [0.5, 0.0], [2.6, 0.0]]
+    [[1.0, 0.0], [3.8, 0.0], [2.0, 0.0], [4.6, 0.0]]
     """
     apart, start = np.empty(x.shape), 0.0
     order = np.argsort(numbers, kind="stable")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from .motions import brought_together, joined
 from .pins import Pins
 from .ties import Ties
 
@@ -47,6 +46,8 @@ class Bonds:
 
     def joined(self, labels: Indices) -> Indices:
         """Return the component of each point if ties join the components `labels` of the graph."""
+        from .motions import joined  # It imports scipy, which takes long.
+
         return labels if self.ties is None else joined(labels, self.ties)
 
     def begun(self, y: Array, labels: Indices) -> tuple[Array, Array]:
@@ -55,4 +56,6 @@ class Bonds:
         The rotations have shape (components, d, d) and multiply rows from the right. Pins that do not give way are
         in their places.
         """
+        from .motions import brought_together
+
         return brought_together(y, labels, self.pins, self.ties)
