@@ -29,10 +29,10 @@ FIT = table(
             may lie anywhere in space. Join groups by `ties`.
         ties : array-like of shape (m, 2) or (m, 3)
             Pairs (i, j) of points that should come out in the same place, with a weight or without. A tie adds
-            its weight times |y_i - y_j|^2 to eq. 11; with weight 1, the default, it counts as much as the
-            neighborhoods that hold a usual point. Lower it if points move between groups; with weight 0, ties
-            only rotate, reflect and shift groups, and each keeps the shape of a fit of its own.
-        fixed
+            its weight times the squared distance of the two to eq. 11; with weight 1, the default, it counts as
+            much as the neighborhoods that hold a usual point. Lower it if points move between groups; with
+            weight 0, ties only rotate, reflect and shift groups, and each keeps the shape of a fit of its own.
+        fixed : tuple of arrays
             Points with known places: their indices, and their coordinates, of shape (m, d). They do not move,
             unless you add a third entry, one weight or m of them: then a point gives way, and its weight is that
             of a tie to its place.

@@ -63,7 +63,7 @@ _TABLE = table(
         sample_weight : array-like of shape (n,)
             Weight of the neighborhood of each point, above 0; only their ratios count. Raise it where the data
             are good. All count equally by default.
-        fixed
+        fixed : tuple of arrays
             Points with known places: their indices, and their coordinates, of shape (m, d). Y is moved to them
             first: rotated, reflected and shifted, not stretched. All others are fitted to them. They do not
             move, unless you add a third entry, one weight or m of them: then a pin gives way, and with weight 1
