@@ -642,7 +642,7 @@ def test_cells_become_smaller_with_less_memory():
 
 def test_a_fit_in_cells_is_planned_for_less(roll):
     whole, inside = ub.ProcrustesAlignment(), ub.ProcrustesAlignment(partition=50_000)
-    assert inside.memory_estimate(10**6, 3) < 0.3 * whole.memory_estimate(10**6, 3)
+    assert inside.memory_estimate(10**6, 3) < whole.memory_estimate(10**6, 3) / 3
 
 
 def test_memory_stays_below_what_was_planned(tmp_path):
@@ -736,7 +736,7 @@ def test_the_command_in_cells(command, roll, reference, tmp_path):
 
 def test_the_command_takes_cells_where_memory_is_short(command, tmp_path):
     np.save(tmp_path / "x.npy", ub.datasets.swiss_roll(40_000, random_state=0)[0])
-    code, out, err = command("x.npy", "-o", "y.npy", "--max-memory", "388M")
+    code, out, err = command("x.npy", "-o", "y.npy", "--max-memory", "380M")
     assert (code, "in cells   3 cells of about" in err, "cells      3, of" in out) == (0, True, True)
     code, out, err = command("x.npy", "-o", "z.npy", "--max-memory", "2G")
     assert (code, "in cells" in err, "cells      " in out) == (0, False, False)
