@@ -133,7 +133,7 @@ class Problem:
         """
         if len(self) < MIN_RENUMBERED_POINTS or self.source.dim > MAX_RENUMBERED_COLUMNS:
             return self
-        order, core = self.core.renumbered(self.component_labels)
+        order, core = self.core.renumbered(self.neighborhoods.component_labels)
         graph = Neighborhoods.from_core(core.graph)
         guess = None if self.guess is None else self.guess[order]
         weights = None if self.weights is None else self.weights[order]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import unbend as ub
 from scipy.spatial import procrustes
+from unbend.fit import problem as problems
 
 RNG = np.random.default_rng(0)
 N = 160
@@ -13,6 +14,7 @@ PLANE = RNG.random((N, 2)) * [3, 2]
 NB = ub.neighborhoods(PLANE, 8)
 ROWS = np.array([3, 40, 77, 120, 150])
 TURN = np.array([[0.6, -0.8], [0.8, 0.6]])
+TURN_IN_SPACE = np.array([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, 1]])
 PLACES = PLANE[ROWS] @ TURN + [5, -2] + 0.1 * RNG.normal(size=(5, 2))
 EXACT = {"refine": None, "solve_tol": 1e-12}
 
@@ -226,3 +228,16 @@ def test_distances_take_pins_and_weights():
         distances, fixed=(ROWS, PLANE[ROWS]), sample_weight=RNG.random(N) + 0.5
     )
     np.testing.assert_allclose(psa.embedding_, PLANE, atol=1e-5)
+
+
+def test_renumbered_points_keep_their_groups_in_place(monkeypatch):
+    """Eq. 11 leaves groups with rigid ties where they are; in another order it must as well."""
+    monkeypatch.setattr(problems, "MIN_RENUMBERED_POINTS", 1)
+    x, _ = ub.datasets.swiss_roll(900, noise=0.2, random_state=0)
+    other = x[:700] + 0.2 * np.random.default_rng(1).normal(size=(700, 3))
+    slices, groups = np.concatenate([x, other @ TURN_IN_SPACE + [40, 0, 7]]), np.repeat([0, 1], [900, 700])
+    ends = np.arange(0, 700, 9)
+    ties = np.column_stack([ends, 900 + ends, 0 * ends])
+    y = ub.ProcrustesAlignment(refine="global").fit(slices, groups=groups, ties=ties).embedding_
+    gap = (y[ends] - y[900 + ends]).mean(axis=0)
+    assert np.linalg.norm(gap) < 0.5
