@@ -22,7 +22,7 @@ from ..fit.trust.evidence import TRUSTED_SCORE
 from ..graph.neighbors import Neighborhoods, resolve
 from ..graph.neighbors import neighborhoods as find_neighborhoods
 from ..judge.quality import pandas, wrapped
-from .choice import GOOD_MARGIN, GOOD_RATIO
+from .choice import EVEN_SHARE, GOOD_MARGIN, GOOD_RATIO
 from .dimension import Dimension, dimension
 from .run import HOPELESS_SHARE, Ending, Run, Watch
 from .sweep import INTERRUPTIONS, Candidate, Grid, Key, Sweep, described, prototypes
@@ -44,10 +44,10 @@ The score says how much an embedding disagrees with shortest paths on three clea
 embeddings in a dimension: squared error of distances within balls of a hundred points, plus overlap, plus a \
 tenth of the torn places (geometric mean). If none has a sum of at most {trusted:g} on any of the graphs, the \
 embedding with the least score is chosen. Otherwise those with a score of at most {ratio:g} times the least, \
-plus {margin:g}, agree with the data, and the one that keeps most of the 12 nearest points is chosen (the \
-largest Q_NX). Numbers of neighbors whose graph falls into more pieces than that of the most neighbors, or has \
-more than {hopeless:.0%} short circuits, are tried only if all do, and no other method where one has fallen back \
-on geodesic distances, because it would embed the same."""
+plus {margin:g}, agree with the data, and of those that keep most of the 12 nearest points (Q_NX within \
+{even:g} of the largest) the one with the least score is chosen. Numbers of neighbors whose graph falls into more \
+pieces than that of the most neighbors, or has more than {hopeless:.0%} short circuits, are tried only if all do, \
+and no other method where one has fallen back on geodesic distances, because it would embed the same."""
 # Measures in the columns of the table, and the heads of the columns.
 COLUMNS = {
     **{"r_n": "R_N", "lower_bound": "bound", "r_c": "R_C", "m_l": "M_L", "q_nx": "Q_NX"},
@@ -157,7 +157,7 @@ class Selection:
     @property
     def rule(self) -> str:
         """Rule of the choice, in words."""
-        numbers = {"ratio": GOOD_RATIO, "margin": GOOD_MARGIN, "hopeless": HOPELESS_SHARE}
+        numbers = {"ratio": GOOD_RATIO, "margin": GOOD_MARGIN, "even": EVEN_SHARE, "hopeless": HOPELESS_SHARE}
         return RULE.format(trusted=TRUSTED_SCORE, **numbers)
 
     @property

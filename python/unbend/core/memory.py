@@ -15,6 +15,7 @@ from .machine import UNLIMITED, available, give_back
 __all__ = [
     "COEFFICIENTS",
     "IMPORTED",
+    "POINTS_IN_GEODESICS",
     "Sizes",
     "allowed",
     "available",
@@ -67,7 +68,8 @@ POINTS_IN_PATCHES = 6_500
 """Patches of this number of points are embedded at a time, about."""
 
 POINTS_IN_GEODESICS = 2_000
-"""Geodesic distances of at most this number of points are embedded where other candidates fail."""
+"""Geodesic distances of all pairs are embedded up to this number of points, where other candidates fail; of more,
+those of a sample."""
 
 CELL_OVERHEAD = 1.25
 """A fit in cells holds this many times the memory of one cell, besides its graph and embedding (measured)."""

@@ -311,6 +311,10 @@ def _problem(
             )
         if getattr(source, "metric", "euclidean") == "precomputed":
             raise ValueError("uncertainty needs points, but the estimator was fitted to distances only")
+        if getattr(source, "objective", "R_N") == "R_C":
+            raise ValueError(
+                "uncertainty refits lengths, but the estimator has objective = 'R_C': pass X and Y"
+            )
         x, y, graph = as_points(source.X_fit_), source.embedding_, source.neighborhoods_
         cut: Any = getattr(source, "cut_pairs_", ())
         graph = without(graph, cut)[0] if len(cut) else graph
@@ -318,7 +322,9 @@ def _problem(
     else:
         x, y = pair(source, Y)
         graph = resolve(x, graph, n_neighbors, None, n_jobs)
-    problem = Problem(_core.Points(x), graph, y.shape[1], getattr(source, "objective", "R_N"), n_jobs)
+    objective: Any = getattr(source, "objective", "R_N")
+    own = bool(getattr(source, "include_self", True))
+    problem = Problem(_core.Points(x), graph, y.shape[1], objective, n_jobs, own)
     wide: Any = getattr(source, "tangent_neighbors_", None)
     if wide is None:
         wide = problem.core.tangents(None, 0, choose=True).n_neighbors

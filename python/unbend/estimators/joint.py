@@ -57,15 +57,20 @@ class Joint:
         d: int,
         k: int,
         *,
+        refine: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
         ties: Any = None,
         fixed: Any = None,
     ) -> Joint:
-        """Check what is given for `n` points with `k` neighbors each, which are embedded in `d` dimensions."""
+        """Check what is given for `n` points, embedded in `d` dimensions from at most `k` neighbors of each."""
         found_ties = None if ties is None else Ties.of(ties, n)
         pins = None if fixed is None else Pins.of(fixed, n, d)
         bonds = None if found_ties is None and pins is None else Bonds(pins, found_ties)
+        if bonds is not None and bonds.are_soft and refine in ("pointwise", "paper"):
+            raise ValueError(
+                f"refine = {refine!r} does not go with ties or weights of fixed: set refine = 'global'"
+            )
         numbers = None if groups is None else group_numbers(groups, n, k)
         return cls(sample_weights(sample_weight, n), numbers, bonds)
 

@@ -82,9 +82,9 @@ class GraphEstimator(Estimator):
         """
         return self._fitted(X, neighborhoods=neighborhoods)
 
-    def fit_transform(self, X: Any, y: Any = None, *, neighborhoods: Neighborhoods | None = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **known: Any) -> Array:
         """Embed the data, and return the embedding, of shape (n, d). The parameters are those of `fit`."""
-        return self.fit(X, neighborhoods=neighborhoods).embedding_  # type: ignore[no-any-return]
+        return self.fit(X, **known).embedding_  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well points and their images agree, for model selection such as GridSearchCV; 0 is perfect.
@@ -111,6 +111,10 @@ class GraphEstimator(Estimator):
         float
         """
         check_is_fitted(self)
+        if getattr(self, "groups_", None) is not None:
+            raise ValueError(
+                "score searches neighbors across groups, which may lie anywhere: use faithfulness_"
+            )
         x = self._validated(X, reset=False)
         check_finite(x)
         placed, _ = self._place(x)
@@ -122,6 +126,11 @@ class GraphEstimator(Estimator):
         m = measured(as_points(points), images, graph, centers=centers, n_jobs=self.n_jobs, own=True)
         errors = m.per_point["r_c" if self._stretches else "r_n"]
         return -float(np.minimum(errors, 1.0).mean() + m.overlap)
+
+    def _joint(self, n: int, k: int, known: dict[str, Any]) -> Joint:
+        """Check the weights, groups, ties and fixed points of a fit."""
+        widest = max(k, getattr(self, "tangent_neighbors", None) or 0)
+        return Joint.of(n, int(self.n_components), widest, refine=getattr(self, "refine", None), **known)
 
     def _settings(self, sizes: Sizes) -> Settings:
         """Return the algorithm with its parameters."""
@@ -142,7 +151,7 @@ class GraphEstimator(Estimator):
         if self.n_components > q:
             raise ValueError(f"n_components = {self.n_components} exceeds the {q} dimensions of the data")
         k = self._neighbor_count(n, neighborhoods)
-        joint = Joint.of(n, int(self.n_components), k, **known)
+        joint = self._joint(n, k, known)
         sizes = Sizes(n, q, self.n_components, k, x.dtype.itemsize, searched=neighborhoods is None)
         sizes = self._sized(joint.sized(sizes))
         memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
@@ -250,7 +259,7 @@ class ProcrustesEstimator(GraphEstimator):
         if d >= n:
             raise ValueError(f"n_components = {d} needs at least {d + 1} points, got n_samples = {n}")
         k = self._measured_neighbors(x)
-        joint = Joint.of(n, d, k, **known)
+        joint = self._joint(n, k, known)
         measured = min(2 * x.nnz, n**2) if issparse(x) else n**2
         sizes = self._sized(joint.sized(self._sizes_of_distances(n, min(k, measured // n + 1), measured)))
         lacks_some = issparse(x) or bool(np.isnan(x).any())

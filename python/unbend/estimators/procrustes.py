@@ -183,11 +183,16 @@ class ProcrustesAlignment(ProcrustesEstimator):
         """Raise a ValueError if the embedding cannot take new points."""
         if self.metric == "precomputed":
             raise ValueError("update needs points: with metric = 'precomputed' there are distances only")
-        n_left_out = len(self.short_circuits_) + len(self.outliers_)
+        n_left_out, d = len(self.short_circuits_) + len(self.outliers_), self.embedding_.shape[1]
+        joined = self.component_labels_.max() < self.neighborhoods_.component_labels.max()
         for held, what in (
+            (d != self.n_components, f"has {d} columns, but n_components = {self.n_components}"),
+            (self.objective == "R_C", "is by R_C, whose scales come from all points"),
+            (not self.include_self, "is of neighborhoods without their own point"),
             (getattr(self, "groups_", None) is not None, "is of groups"),
             (len(self.cut_pairs_) > 0, f"has a cut through {len(self.cut_pairs_):,} pairs of neighbors"),
             (n_left_out > 0, f"leaves out {n_left_out:,} short circuits and outliers of its graph"),
+            (joined, "joins components by ties"),
         ):
             if held:
                 raise ValueError(f"the embedding {what}, so it takes no update: fit all points again")
@@ -243,7 +248,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
                 raise ValueError(f"{name} = True does not go with ties or fixed points: leave {name} out")
         super()._fit(X, progress, neighborhoods, **known)
         groups = known.get("groups")
-        self.groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
+        numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
+        self.groups_ = None if numbers is None or numbers.max() == 0 else numbers
 
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
         if given is not None and self.partition is not None:

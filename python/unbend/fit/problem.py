@@ -172,7 +172,10 @@ class Problem:
 
     def of(self, rows: Indices | None) -> Problem:
         """Return the problem with the weights of some points, None for all, which have a source of their own."""
-        return self if self.weights is None or rows is None else replace(self, weights=self.weights[rows])
+        if self.weights is None or rows is None:
+            return self
+        weights = self.weights[rows]
+        return replace(self, weights=weights / weights.mean())
 
     def arranged(self, rows: Rows) -> Rows:
         """Return rows of the original points in the order of renumbered ones."""

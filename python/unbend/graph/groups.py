@@ -21,7 +21,12 @@ def group_numbers(groups: Any, n: int, k: int) -> Indices | None:
         raise ValueError(f"groups has shape {labels.shape}: {(n,)} is needed, one label for each point")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(f"groups holds {int((~np.isfinite(labels)).sum())} labels that are not finite")
-    names, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    try:
+        names, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise ValueError(
+            "groups holds labels of different types, such as None and text: use one type"
+        ) from error
     smallest = int(sizes.argmin())
     if sizes[smallest] <= k:
         raise ValueError(

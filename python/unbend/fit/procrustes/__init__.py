@@ -49,6 +49,15 @@ class ProcrustesSettings:
         """Return the settings that parameters of the estimator stand for; it may have others."""
         return cls(**{f.name: parameters[f.name] for f in fields(cls) if f.name in parameters})
 
+    @property
+    def steps(self) -> Steps | None:
+        """The method of refinement and when to stop it; None for no refinement."""
+        if self.refine is None:
+            return None
+        return Steps(
+            "global" if self.refine == "auto" else self.refine, self.refine_max_iter, self.refine_tol
+        )
+
     def embed(self, problem: Problem, progress: Progress) -> ProcrustesEmbedding:
         """Return an embedding whose components have no place yet."""
         raise NotImplementedError
@@ -137,11 +146,9 @@ class Stages:
 
     def refined(self, draft: Draft, before: Faithfulness | None = None) -> Draft:
         """Return the embedding refined on its sheet; `before` are its measures, if they are known."""
-        settings, core, torn = self.settings, self.problem.core, draft.sheet.torn
-        if settings.refine is None:
+        steps, core, torn = self.settings.steps, self.problem.core, draft.sheet.torn
+        if steps is None:
             return draft
-        method = "global" if settings.refine == "auto" else settings.refine
-        steps = Steps(method, settings.refine_max_iter, settings.refine_tol)
         if torn.any():
             core = core.sheet(core.graph.marked(self._pairs(draft.sheet)))
         y = draft.sheet.embedding

@@ -17,7 +17,7 @@ from ... import _core
 from ...core.arrays import Matrix
 from ...core.progress import Progress
 from ..problem import Array, Problem
-from ..refine import Steps, refined
+from ..refine import refined
 from ..scaling.charts import problem_of
 from ..scaling.pairs import Ends, MeasuredPairs
 from ..spectral.isomap import IsomapSettings
@@ -63,9 +63,8 @@ def refined_by_r_c(
     found: AlignedEmbedding, settings: AlignmentSettings, problem: Problem, progress: Progress
 ) -> AlignedEmbedding:
     """Return an embedding of scaled distances, refined by R_C of the points, and measured."""
-    if settings.refine is not None:
-        method = "global" if settings.refine == "auto" else settings.refine
-        steps = Steps(method, min(MAX_STEPS, settings.refine_max_iter), settings.refine_tol)
+    if settings.steps is not None:
+        steps = replace(settings.steps, max_iter=min(MAX_STEPS, settings.refine_max_iter))
         guard = Guard(problem, found.embedding)
         refinement = refined(problem, found.embedding, steps, progress, guard=guard)
         embedding, n_iter = refinement.embedding, refinement.n_iter

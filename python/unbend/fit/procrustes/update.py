@@ -17,7 +17,7 @@ from ...core.progress import Progress
 from ...graph.carry import Carrier
 from ...graph.copies import search_distinct
 from ..bonds import Bonds, Pins
-from ..problem import Array, Indices, Problem
+from ..problem import Array, Flags, Indices, Problem
 from .alignment import AlignmentSettings
 
 __all__ = ["updated"]
@@ -56,9 +56,16 @@ def _grown(
     settings: AlignmentSettings, problem: Problem, y: Array, beyond: Rows, progress: Progress
 ) -> Array:
     """Return the places of points beyond those that have a place, embedded with those nearby."""
-    lists, rows = problem.neighborhoods.indices.reshape(len(problem), -1), beyond
-    for _ in range(RINGS):
-        rows = np.union1d(rows, lists[rows])
+    lists, reached = (
+        problem.neighborhoods.indices.reshape(len(problem), -1),
+        np.zeros(len(problem), dtype=bool),
+    )
+    reached[beyond] = True
+    for _ in range(RINGS):  # In both directions: new points may be so dense that they list no old ones.
+        near: Flags = np.asarray(reached[lists].any(axis=1))
+        near[lists[reached]] = True
+        reached |= near
+    rows = np.flatnonzero(reached)
     points, is_new = _core.Points(problem.points[rows]), np.isin(rows, beyond)
     k = min(problem.neighborhoods.typical_size, len(rows) - 1)
     graph = search_distinct(points, k, "auto", 1.0, problem.n_jobs, progress.progress)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import _core
+from ...core.memory import POINTS_IN_GEODESICS
 from ...core.progress import Progress
 from ...core.random import stream
 from ...graph.carry import Carrier
@@ -29,7 +30,7 @@ from ...metrics.agreement import LEAST_COMPONENT, MAX_PRUNED_POINTS
 from ...metrics.overlap import OVERLAPPING
 from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
-from ..refine import Steps, refined
+from ..refine import refined
 from ..run import flatten
 from .evidence import GEODESIC, REFINED_GEODESIC, SMOOTHED_SCORE, TRUSTED_SCORE, Evidence, evidence
 from .geodesics import embed_geodesics
@@ -55,9 +56,6 @@ SMOOTHINGS = (1, 2)
 MAX_SMOOTHED_POINTS, SAMPLE_SIZE = 5_000, 2_500
 """Up to the first number, all points are smoothed. Above it, a sample of the second size is smoothed, with more
 neighbors in proportion, and carries the others."""
-
-MAX_GEODESIC_POINTS = 2_000
-"""Geodesic distances of all pairs are embedded up to this number of points; of more, those of a sample."""
 
 STEADY_ANGLE, UNSTEADY_ANGLE = 0.3, 0.5
 """Median sines of the angle between tangents of neighbors. Below the first, geodesic distances are not needed;
@@ -265,24 +263,26 @@ class _Attempt:
         An embedding that overlaps is not refined: folds stay. Refinement can hide a fold of its own, so only a
         score that leaves no doubt counts.
         """
-        if self.cleaned().off_tangent > MAX_OFF_TANGENT:
+        steps = self.settings.steps
+        if steps is None or self.cleaned().off_tangent > MAX_OFF_TANGENT:
             return None
         problem, _, rows = self._sampled()
         embedding = embed_geodesics(problem, self.progress)
         if evidence(problem, embedding, self.progress).overlap > OVERLAPPING:
             return None
-        start, wanted = self._carried(problem, embedding, rows), self.settings
-        steps = Steps("global", wanted.refine_max_iter, wanted.refine_tol)
+        start = self._carried(problem, embedding, rows)
         refinement = refined(self.problem, start, steps, self.progress)
-        found = replace(self.first.extended(refinement.embedding, None), refinement=refinement)
+        found = replace(
+            self.first.extended(refinement.embedding, None), refinement=refinement, n_iter=refinement.n_iter
+        )
         seen = evidence_of(self.problem, found, self.progress, self.cleaned)
         return None if seen.score > FAIR_SCORE else Trial(REFINED_GEODESIC, found, seen)
 
     def _sampled(self) -> tuple[Problem, CleanGraph, Indices | None]:
         """Return the problem of a sample small enough for geodesic distances, its clean graph and its rows."""
-        if len(self.problem) <= MAX_GEODESIC_POINTS:
+        if len(self.problem) <= POINTS_IN_GEODESICS:
             return self.problem, self.cleaned(), None
-        rows = self._sample(MAX_GEODESIC_POINTS)
+        rows = self._sample(POINTS_IN_GEODESICS)
         problem = self._searched(self.problem.of(rows), _core.Points(self.problem.points[rows]))
         return problem, _pruned(problem, self.progress), rows
 

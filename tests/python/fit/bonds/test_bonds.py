@@ -241,3 +241,37 @@ def test_renumbered_points_keep_their_groups_in_place(monkeypatch):
     y = ub.ProcrustesAlignment(refine="global").fit(slices, groups=groups, ties=ties).embedding_
     gap = (y[ends] - y[900 + ends]).mean(axis=0)
     assert np.linalg.norm(gap) < 0.5
+
+
+@pytest.mark.parametrize("refine", ["pointwise", "paper"])
+def test_refinement_point_by_point_has_no_ties(refine):
+    model = ub.ProcrustesAlignment(refine=refine)
+    with pytest.raises(ValueError, match=f"refine = '{refine}' does not go with ties"):
+        model.fit(PLANE, neighborhoods=NB, ties=[(0, 1)])
+    with pytest.raises(ValueError, match="does not go with ties or weights of fixed"):
+        model.fit(PLANE, neighborhoods=NB, fixed=(ROWS, PLACES, 1.0))
+
+
+def test_a_group_holds_all_neighbors_that_tangents_need():
+    groups = np.repeat([0, 1], [N - 20, 20])
+    with pytest.raises(ValueError, match="group 1 has 20 points, but 40 neighbors"):
+        ub.ProcrustesAlignment(n_neighbors=8, tangent_neighbors=40).fit(PLANE, groups=groups)
+    with pytest.raises(ValueError, match="labels of different types"):
+        ub.ProcrustesAlignment(n_neighbors=8).fit(PLANE, groups=[None, "a"] * (N // 2))
+
+
+def test_groups_have_no_score_and_one_group_is_none():
+    groups = np.repeat([0, 1], N // 2)
+    model = ub.ProcrustesAlignment(n_neighbors=8)
+    pairs = [(i, i + N // 2, 0.0) for i in range(9)]
+    both = model.fit(np.concatenate([PLANE[: N // 2]] * 2), groups=groups, ties=pairs)
+    with pytest.raises(ValueError, match="score searches neighbors across groups"):
+        both.score(PLANE)
+    assert model.fit(PLANE, groups=np.ones(N)).groups_ is None
+
+
+def test_fit_transform_takes_what_fit_takes():
+    weights = RNG.random(N) + 0.5
+    model = ub.ProcrustesAlignment(n_neighbors=8)
+    before = model.fit(PLANE, sample_weight=weights).embedding_
+    np.testing.assert_array_equal(model.fit_transform(PLANE, sample_weight=weights), before)

@@ -86,3 +86,28 @@ def test_maps_that_take_no_update():
     distances = np.linalg.norm(X[:60, None] - X[:60], axis=2)
     with pytest.raises(ValueError, match="update needs points"):
         ub.ProcrustesAlignment(metric="precomputed").fit(distances).update(distances[:5])
+
+
+@pytest.mark.parametrize("gap", [0.05, 0.06])
+def test_a_patch_denser_than_the_border_joins_the_old_points(gap):
+    """All neighbors of its points are new, but old points list some of them."""
+    rng = np.random.default_rng(0)
+    old, new = rng.random((400, 2)), rng.random((600, 2)) * [0.2, 1] + [1 + gap, 0]
+    truth = np.concatenate([old, new])
+    psa = ub.ProcrustesAlignment(n_neighbors=10).fit(old)
+    assert psa.update(new).component_labels_.max() == 0
+    assert error(truth, psa.embedding_) < 1e-6
+
+
+def test_what_takes_no_update_is_refused():
+    plane = np.random.default_rng(0).random((200, 2))
+    more = plane[:20] + 0.01
+    alone = ub.ProcrustesAlignment(n_neighbors=8, include_self=False).fit(plane)
+    with pytest.raises(ValueError, match="without their own point"):
+        alone.update(more)
+    angles = ub.ProcrustesAlignment(n_neighbors=8, objective="R_C").fit(plane)
+    with pytest.raises(ValueError, match="R_C"):
+        angles.update(more)
+    line = ub.ProcrustesAlignment(n_neighbors=8).fit(plane).set_params(n_components=1)
+    with pytest.raises(ValueError, match="2 columns, but n_components = 1"):
+        line.update(more)
