@@ -270,7 +270,7 @@ class Watch:
 
 def draw():
     records = sorted(
-        (json.loads(path.read_text()) for path in RECORDS.glob("*.json")), key=lambda r: r["day"]
+        (json.loads(path.read_text()) for path in RECORDS.glob("*.json")), key=lambda r: r["committed"]
     )
     if not records:
         raise SystemExit(f"there is no record in {RECORDS.relative_to(ROOT)}: measure first, without --draw")
@@ -332,6 +332,7 @@ def named(record):
 def growth_table(record):
     found = record["growth"]
     names = list(dict.fromkeys(name for n in found.values() for name in n["stages"]))
+    yield ""
     yield f"| points | {' | '.join(names)} | peak, MB |"
     yield f"|--:|{'--:|' * (len(names) + 1)}"
     for n, one in found.items():
@@ -346,9 +347,12 @@ def over_time(records):
     days = range(len(records))
     for name in names:
         values = [r["works"].get(name, {}).get("ratio") or float("nan") for r in records]
-        ax.plot(days, values, "o-", ms=4, lw=1.2, label=name)
+        if any(value == value for value in values):
+            ax.plot(days, values, "o-", ms=4, lw=1.2, label=name)
     ax.set(yscale="log", ylabel="searches for neighbors", xticks=list(days))
     ax.set_xticklabels(["\n".join(named(r)) for r in records], fontsize=8)
+    for axis in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+        axis("{x:g}")
     ax.grid(axis="y", which="both", alpha=0.2)
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8, frameon=False)
     fig.savefig(FIGURES / "records.png", dpi=150)
