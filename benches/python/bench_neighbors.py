@@ -6,7 +6,7 @@
 
 Each package is given the same array, asked for one neighbor more if it lists the point itself, and runs on
 the same number of threads. Ratios below 1 mean that unbend is faster. kd-trees are compared in 3 dimensions,
-exhaustive searches in 50, 256 and 784. Wide data are float32, which is all that faiss takes, so that nobody
+exhaustive searches in 50, 256 and 784. Wide data are float32, which is all that faiss takes, so that no package
 converts; the last column shows how many lists have the members that unbend, exact in double precision, finds.
 
 With --approximate, searches that may miss some neighbors are compared instead: their recall is that of

@@ -213,7 +213,7 @@ def judged(result, truth):
 
 
 def growth(n, options):
-    """Return the seconds of every stage of one fit of so many points, and its peak memory."""
+    """Return the seconds of every stage of one fit of `n` points, and its peak memory."""
     use_threads(options.threads)
     warnings.simplefilter("ignore")
     import unbend as ub

@@ -226,18 +226,23 @@ def _as_array(array: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(array.to_numpy(np.float64, na_value=np.nan)) if kinds <= set("fiub") else found
 
 
-def as_triangles(faces: Any, n: int, name: str = "faces") -> npt.NDArray[np.int64]:
-    """Return the triangles of a mesh of `n` vertices, checked."""
-    array = np.asarray(faces)
-    if array.ndim != 2 or array.shape[1] != 3:
+def as_vertex_rows(rows: Any, name: str, n_columns: int, shape: str) -> npt.NDArray[np.int64]:
+    """Return rows of vertices, each of which is one `shape` of a mesh; shape and type are checked."""
+    array = np.asarray(rows)
+    if array.ndim != 2 or array.shape[1] != n_columns:
         raise ValueError(
-            f"{name} has shape {array.shape}: it must have 3 columns, the vertices of one triangle a row"
+            f"{name} has shape {array.shape}: it must have {n_columns} columns, the vertices of one {shape} a row"
         )
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} has dtype {array.dtype}: it must hold whole numbers")
-    if len(array) == 0:
+    return array.astype(np.int64)
+
+
+def as_triangles(faces: Any, n: int, name: str = "faces") -> npt.NDArray[np.int64]:
+    """Return the triangles of a mesh of `n` vertices, checked."""
+    triangles = as_vertex_rows(faces, name, 3, "triangle")
+    if len(triangles) == 0:
         raise ValueError(f"{name} has 0 rows: at least 1 triangle is needed")
-    triangles = array.astype(np.int64)
     bad = (triangles < 0) | (triangles >= n)
     if bad.any():
         row, column = np.argwhere(bad)[0]

@@ -72,7 +72,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
         """Embed the data; several groups of points in one map, and points with known places, if they are given.
 
         A fit that fails, or is stopped or interrupted, leaves the estimator unchanged. float32 and float64
-        arrays are kept as they are, not copied.
+        arrays are kept as they are, not copied, but for a copy while groups are fitted.
 
         Parameters
         ----------

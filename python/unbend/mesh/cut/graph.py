@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import minimum_spanning_tree
 
+from ...core.arrays import as_vertex_rows
 from ..energy import Array, Faces
 from ..surface import ALONE, Flags, Surface, edge_keys
 from .net import Net
@@ -27,15 +28,7 @@ MAX_ROUNDS = 8
 
 def given_sides(surface: Surface, edges: Any) -> Faces:
     """Return the sides of edges that a caller names by their vertices."""
-    array = np.asarray(edges)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(
-            f"cut has shape {array.shape}: it must have 2 columns, the vertices of one edge a row"
-        )
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"cut has dtype {array.dtype}: it must hold whole numbers")
-    n = len(surface.points)
-    array = array.astype(np.int64)
+    array, n = as_vertex_rows(edges, "cut", 2, "edge"), len(surface.points)
     keys = edge_keys(surface.tails, surface.heads, n)
     known = np.isin(edge_keys(array[:, 0], array[:, 1], n), keys) & (array >= 0).all(axis=1)
     if not known.all():
