@@ -1,9 +1,12 @@
-"""The rules of the choice: of the dimension by scores, and of the embedding by its score and its neighbors."""
+"""The rules of the choice: of the dimension by scores, and of the embedding by its score and by the others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from ..fit.trust.evidence import TRUSTED_SCORE
 from .dimension import Dimension
@@ -11,16 +14,15 @@ from .sweep import Candidate
 
 __all__ = ["DimensionChoice", "choice_of", "next_dimension", "shown_dimension"]
 
+Array = npt.NDArray[np.float64]
+
 WORTHWHILE_DROP = 3.0
 """One more dimension is taken if the score falls more than this many times: an embedding in more dimensions always
 agrees at least as well with the data, usually twice as well if all that it adds is noise."""
 
 GOOD_RATIO, GOOD_MARGIN = 4.0, 0.005
 """An embedding is good if its score is at most this multiple of the least, plus this margin. Scores are not exact
-enough to distinguish good embeddings, so one that keeps most neighbors of the data is chosen."""
-
-EVEN_SHARE = 0.005
-"""Embeddings whose shares of kept neighbors differ by at most this much keep as many: the score decides."""
+enough to distinguish good embeddings, so the one most like all others is chosen."""
 
 
 def shown_dimension(estimate: Dimension, allowed: Sequence[int]) -> int:
@@ -98,12 +100,33 @@ def choice_of(candidates: Sequence[Candidate], d: int) -> Candidate:
     """Return the candidate in `d` dimensions that the rule chooses."""
     made = [c for c in candidates if c.error is None and c.n_components == d]
     least = min(c["score"].value for c in made)
-    if min(c["closest"].value for c in made) > TRUSTED_SCORE:
+    if len(made) < 3 or min(c["closest"].value for c in made) > TRUSTED_SCORE:
         return next(c for c in made if c["score"].value == least)
-    good = [c for c in made if c["score"].value <= GOOD_RATIO * least + GOOD_MARGIN]
-    most = max(c["q_nx"].value for c in good)
-    even = [c for c in good if c["q_nx"].value >= most - EVEN_SHARE]
-    return min(even, key=lambda c: c["score"].value)
+    distances = np.median(_distances([np.asarray(c.embedding) for c in made]), axis=1)
+    limit = GOOD_RATIO * least + GOOD_MARGIN
+    good = [(distances[i], c["score"].value, i) for i, c in enumerate(made) if c["score"].value <= limit]
+    return made[min(good)[2]]
+
+
+def _distances(embeddings: Sequence[Array]) -> Array:
+    """Return the Procrustes disparity of every pair of embeddings.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).normal(size=(50, 2))
+    >>> _distances([y, 3 * y[:, ::-1]]).max() < 1e-12
+    np.True_
+    """
+    shapes = []
+    for y in embeddings:
+        centered = y - y.mean(axis=0)
+        shapes.append(centered / (np.linalg.norm(centered) or 1.0))
+    distances = np.zeros((len(shapes), len(shapes)))
+    for i, one in enumerate(shapes):
+        for j, other in enumerate(shapes[:i]):
+            fit = np.linalg.svd(one.T @ other, compute_uv=False).sum()
+            distances[i, j] = distances[j, i] = max(0.0, 1.0 - fit**2)
+    return distances
 
 
 def _estimated(estimate: Dimension) -> str:

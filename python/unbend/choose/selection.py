@@ -22,7 +22,7 @@ from ..fit.trust.evidence import TRUSTED_SCORE
 from ..graph.neighbors import Neighborhoods, resolve
 from ..graph.neighbors import neighborhoods as find_neighborhoods
 from ..judge.quality import pandas, wrapped
-from .choice import EVEN_SHARE, GOOD_MARGIN, GOOD_RATIO
+from .choice import GOOD_MARGIN, GOOD_RATIO
 from .dimension import Dimension, dimension
 from .run import HOPELESS_SHARE, Ending, Run, Watch
 from .sweep import INTERRUPTIONS, Candidate, Grid, Key, Sweep, described, prototypes
@@ -44,16 +44,16 @@ The score says how much an embedding disagrees with shortest paths on three clea
 embeddings in a dimension: squared error of distances within balls of a hundred points, plus overlap, plus a \
 tenth of the torn places (geometric mean). If none has a sum of at most {trusted:g} on any of the graphs, the \
 embedding with the least score is chosen. Otherwise those with a score of at most {ratio:g} times the least, \
-plus {margin:g}, agree with the data, and of those that keep most of the 12 nearest points (Q_NX within \
-{even:g} of the largest) the one with the least score is chosen. Numbers of neighbors whose graph falls into more \
-pieces than that of the most neighbors, or has more than {hopeless:.0%} short circuits, are tried only if all do, \
-and no other method where one has fallen back on geodesic distances, because it would embed the same."""
+plus {margin:g}, agree with the data, and the one that is most like all others is chosen: it has the least \
+median Procrustes distance to them. Numbers of neighbors whose graph falls into more pieces than that of the \
+most neighbors, or has more than {hopeless:.0%} short circuits, are tried only if all do, and no other \
+method where one has fallen back on geodesic distances, because it would embed the same."""
 # Measures in the columns of the table, and the heads of the columns.
 COLUMNS = {
-    **{"r_n": "R_N", "lower_bound": "bound", "r_c": "R_C", "m_l": "M_L", "q_nx": "Q_NX"},
+    **{"r_n": "R_N", "lower_bound": "bound", "r_c": "R_C", "m_l": "M_L"},
     **{"disagreement": "disagr.", "overlap": "overlap", "torn": "torn", "score": "score"},
 }
-PRINTED = [name for name in COLUMNS if name not in ("m_l", "torn")]  # Those that fit into a terminal.
+PRINTED = [name for name in COLUMNS if name != "m_l"]  # Those that fit into a terminal.
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class Selection:
     @property
     def rule(self) -> str:
         """Rule of the choice, in words."""
-        numbers = {"ratio": GOOD_RATIO, "margin": GOOD_MARGIN, "even": EVEN_SHARE, "hopeless": HOPELESS_SHARE}
+        numbers = {"ratio": GOOD_RATIO, "margin": GOOD_MARGIN, "hopeless": HOPELESS_SHARE}
         return RULE.format(trusted=TRUSTED_SCORE, **numbers)
 
     @property
@@ -247,9 +247,8 @@ class Selection:
 
     def _notes(self) -> Iterator[str]:
         yield from wrapped(
-            "> chosen. R_N, bound and R_C are on neighborhoods of k, Q_NX is the share of the 12 nearest points "
-            "that are kept, the score is on three cleaned graphs, and disagreement and overlap are on the one of "
-            "them that agrees most."
+            "> chosen. R_N, bound and R_C are on neighborhoods of k, the score is on three cleaned graphs, and "
+            "disagreement, overlap and torn places are on the one of them that agrees most."
         )
         for k in self.fragmented:
             pieces, outside = self.grids[k].n_pieces, f"{self.grids[k].outside:.2g} of all points"

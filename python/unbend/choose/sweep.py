@@ -19,7 +19,7 @@ from ..core.arrays import Matrix, thread_count
 from ..core.jsonable import finite
 from ..core.progress import Stopped
 from ..core.random import stream
-from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
+from ..graph.neighbors import Neighborhoods
 from ..judge.measures import Measure, Value
 from ..judge.quality import quality
 from ..metrics.faithful import screes
@@ -99,9 +99,8 @@ class Candidate(Mapping[str, Value]):
     """One embedding of a sweep: its numbers by name.
 
     "r_n", "r_c", "m_l" and "lower_bound" are measured on its own neighborhoods, as in the papers; they rise
-    with `n_neighbors` for any embedding. "q_nx" is the share of the 12 nearest points that it keeps (or of the
-    largest k, if that is less). The others compare it with three cleaned graphs that are the same for all
-    embeddings in a dimension: "score" is the geometric mean of the three sums of disagreement, overlap and
+    with `n_neighbors` for any embedding. The others compare it with three cleaned graphs that are the same for
+    all embeddings in a dimension: "score" is the geometric mean of the three sums of disagreement, overlap and
     a tenth of the torn places; "disagreement", "overlap", "torn" and their sum "closest" are those of the graph
     with which it agrees most.
 
@@ -202,11 +201,6 @@ class Sweep:
         }
 
     @cached_property
-    def _usual(self) -> Neighborhoods:
-        """The neighborhoods of usual size, or the largest: those of which Q_NX counts what embeddings keep."""
-        return self.widest.nearest(min(DEFAULT_NEIGHBORS, self.sizes[-1]))
-
-    @cached_property
     def digest(self) -> str:
         """Digest that distinguishes these data and settings from others."""
         settings = f"{self.x.shape} {self.sizes} {self.n_centers} {self.seed}".encode()
@@ -290,9 +284,7 @@ class Sweep:
             self.references[y.shape[1]] = Reference.of(self.x, y.shape[1], self.n_jobs)
         seen = self.references[y.shape[1]].evidence(y)
         near = min(seen, key=lambda e: e.score)
-        kept = quality(self.x, y, ["q_nx"], neighborhoods=self._usual, **options)
         return {name: q[name] for name in names} | {
-            "q_nx": kept["q_nx"],
             "disagreement": Value(DISAGREEMENT, near.disagreement),
             "overlap": Value(OVERLAP, near.overlap),
             "torn": Value(TORN, near.torn),
