@@ -44,10 +44,12 @@ lint: $(VENV)/built ## formatting, clippy, ruff, mypy, stubs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python rust/py/stubs.py --check
 	$(BIN)/python -m mypy.stubtest unbend._core --ignore-disjoint-bases
 
 format: $(VENV)/built ## put all code in order
 	cargo fmt --all
+	$(BIN)/python rust/py/stubs.py
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
 

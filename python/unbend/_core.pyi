@@ -1,7 +1,7 @@
 """The compiled core: conversion only. The typed, documented face is the package around it."""
 
 from collections.abc import Callable
-from typing import Any, TypedDict, final
+from typing import TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,8 @@ _Array = npt.NDArray[np.float64]
 _Flags = npt.NDArray[np.bool_]
 _Indices = npt.NDArray[np.uint32]
 _Pointer = npt.NDArray[np.int64]
-_Centers = _Indices | None
 _Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 _Report = Callable[[str, int, int], bool | None] | None
-_Numbers = dict[str, tuple[float, float, _Array]]
 _Sample = tuple[_Array, _Array]
 _Sparse = tuple[_Pointer, _Indices, _Array]
 
@@ -21,12 +19,13 @@ _Sparse = tuple[_Pointer, _Indices, _Array]
 __all__ = [
     "AVERAGED_TANGENTS", "FAITHFULNESS_FIELDS", "FULL_NET_NEIGHBORS", "Graph", "LocalWeights",
     "MAX_BASES_ENTRIES", "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS",
-    "Patches", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle", "agreement",
-    "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix", "cylinder", "evidence",
-    "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere", "lay_out",
-    "lower_bound", "nearest", "overlap", "projected", "prune", "query", "rank_tables", "rectify",
-    "rotating_ball", "s_curve", "settled", "shepard", "skeleton", "smallest_eigenvectors", "spectra",
-    "spectra_of", "spread", "strip", "swiss_roll", "swiss_roll_wittman", "three_peaks", "within",
+    "Patches", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle",
+    "agreement", "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix",
+    "cylinder", "evidence", "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic",
+    "grid", "hemisphere", "lay_out", "lower_bound", "nearest", "overlap", "projected", "prune",
+    "query", "rank_tables", "rectify", "rotating_ball", "s_curve", "settled", "shepard", "skeleton",
+    "smallest_eigenvectors", "spectra", "spectra_of", "spread", "strip", "swiss_roll",
+    "swiss_roll_wittman", "three_peaks", "within",
 ]
 # fmt: on
 
@@ -50,6 +49,19 @@ class _Means(TypedDict):
     scale: float
     r_n_scaled: float
     n_degenerate: int
+
+class _Geodesic(TypedDict):
+    residual_variance: tuple[float, float, _Array]
+    stress: tuple[float, float, _Array]
+    stress_scaled: tuple[float, float, _Array]
+    scale: tuple[float, float, _Array]
+
+class _Shepard(TypedDict):
+    spearman: tuple[float, float, _Array]
+    pearson: tuple[float, float, _Array]
+    stress: tuple[float, float, _Array]
+    stress_scaled: tuple[float, float, _Array]
+    scale: tuple[float, float, _Array]
 
 class _Pruning(TypedDict):
     dropped: _Flags
@@ -76,6 +88,35 @@ class _Eigenvectors(TypedDict):
     shift: float
     steps: int
     converged: bool
+
+class _Trace(TypedDict):
+    steps: int
+    overlap: int
+    waits: int
+    forced: int
+    other_side: int
+
+class _Greedy(TypedDict):
+    embedding: _Array
+    labels: _Indices
+    r_n: _Array
+    kept: _Indices
+    traces: list[_Trace]
+
+class _Aligned(TypedDict):
+    rotations: _Array
+    f: float
+    aligned: float
+    loops: _Indices
+    trace: list[float]
+
+class _Tree(TypedDict):
+    rotations: _Array
+    f: float
+    aligned: float
+    loops: _Indices
+    trace: list[float]
+    one_sided: bool
 
 # Data -----------------------------------------------------------------------------------------------------
 
@@ -200,10 +241,10 @@ class Tangents:
         seed: int,
         names: _Indices | None = None,
         progress: _Report = None,
-    ) -> dict[str, Any]: ...
-    def tree(self, progress: _Report = None) -> dict[str, Any]: ...
-    def round(self, vectors: _Array, sweep: bool, progress: _Report = None) -> dict[str, Any]: ...
-    def finish(self, rotations: _Array, sweep: bool, progress: _Report = None) -> dict[str, Any]: ...
+    ) -> _Greedy: ...
+    def tree(self, progress: _Report = None) -> _Tree: ...
+    def round(self, vectors: _Array, sweep: bool, progress: _Report = None) -> _Aligned: ...
+    def finish(self, rotations: _Array, sweep: bool, progress: _Report = None) -> _Aligned: ...
     def anneal(
         self,
         start: _Array | None,
@@ -218,7 +259,7 @@ class Tangents:
         enough: float | None = None,
         rounds: int | None = None,
         alone: bool | None = None,
-    ) -> dict[str, Any]: ...
+    ) -> _Aligned: ...
     def blocks(self, progress: _Report = None) -> tuple[_Pointer, _Indices, _Array]: ...
     def frames_of(self, y: _Array, torn: _Flags | None = None, progress: _Report = None) -> _Array: ...
     def equation(self, rotations: _Array, progress: _Report = None) -> tuple[_Array, _Array]: ...
@@ -352,7 +393,7 @@ def faithfulness(
     y: _Matrix,
     graph: Graph,
     include_self: bool,
-    centers: _Centers,
+    centers: _Indices | None,
     per_point: _Array,
     weights: _Array | None,
     n_jobs: int,
@@ -363,12 +404,12 @@ def lower_bound(
     n_components: int,
     graph: Graph,
     include_self: bool,
-    centers: _Centers,
+    centers: _Indices | None,
     n_jobs: int,
     progress: _Report = None,
 ) -> _Array: ...
 def overlap(
-    y: _Matrix, graph: Graph, steps: int, centers: _Centers, n_jobs: int, progress: _Report = None
+    y: _Matrix, graph: Graph, steps: int, centers: _Indices | None, n_jobs: int, progress: _Report = None
 ) -> _Array: ...
 def agreement(
     x: _Matrix,
@@ -416,18 +457,23 @@ def asim_all(
     graph: Graph,
     include_self: bool,
     normalized: str,
-    centers: _Centers,
+    centers: _Indices | None,
     n_jobs: int,
     progress: _Report = None,
 ) -> _Array: ...
 def geodesic(
-    x: _Matrix, y: _Matrix, graph: Graph, sources: _Centers, n_jobs: int, progress: _Report = None
-) -> tuple[_Numbers, float, _Array]: ...
+    x: _Matrix, y: _Matrix, graph: Graph, sources: _Indices | None, n_jobs: int, progress: _Report = None
+) -> tuple[_Geodesic, float, _Array]: ...
 def shepard(
     x: _Matrix, y: _Matrix, n_pairs: int | None, seed: int, n_jobs: int, progress: _Report = None
-) -> tuple[_Numbers, int]: ...
+) -> tuple[_Shepard, int]: ...
 def skeleton(
-    x: _Matrix, graph: Graph, n_landmarks: int, sources: _Centers, n_jobs: int, progress: _Report = None
+    x: _Matrix,
+    graph: Graph,
+    n_landmarks: int,
+    sources: _Indices | None,
+    n_jobs: int,
+    progress: _Report = None,
 ) -> tuple[_Indices, npt.NDArray[np.uint64], _Array]: ...
 
 @final
@@ -443,7 +489,7 @@ def rank_tables(
     y: _Matrix,
     k: int,
     graph: Graph | None,
-    centers: _Centers,
+    centers: _Indices | None,
     names: list[str],
     n_jobs: int,
     progress: _Report = None,

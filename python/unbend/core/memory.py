@@ -15,6 +15,7 @@ from .machine import UNLIMITED, available, give_back
 __all__ = [
     "COEFFICIENTS",
     "IMPORTED",
+    "MAX_PRUNED_POINTS",
     "POINTS_IN_GEODESICS",
     "Sizes",
     "allowed",
@@ -31,14 +32,13 @@ __all__ = [
 
 # fmt: off
 COEFFICIENTS: dict[str, dict[str, float]] = {
-    "greedy": {"searched neighbor": 28.0, "refined coordinate": 310.0, "tangent or shape entry": 10.0,
-        "tangent neighbor": 5.3, "start": 2.7, "cut axis": 610.0, "cut coordinate": 97.0,
-        "pair of sampled points": 50.0,
-        "measured distance": 100.0},
-    "alignment": {"point": 390.0, "tangent entry": 11.0, "shape entry": 13.0,
-        "pair of axes": 8.1, "tangent neighbor": 7.9, "cut axis": 490.0, "cut coordinate": 60.0,
-        "pair of sampled points": 46.0, "bound neighbor": 30.0, "grouped entry": 16.0, "term": 300.0,
-        "measured distance": 100.0},
+    "greedy": {"searched neighbor": 27.0, "refined coordinate": 300.0, "tangent entry": 3.3,
+        "shape entry": 12.0, "pruned point": 740.0, "tangent neighbor": 2.5, "start": 12.0, "cut axis": 510.0,
+        "cut coordinate": 100.0, "pair of sampled points": 34.0, "measured distance": 100.0},
+    "alignment": {"point": 560.0, "pruned point": 680.0, "tangent entry": 11.0, "shape entry": 13.0,
+        "pair of axes": 7.2, "tangent neighbor": 0.48, "scaled distance": 195.0, "cut axis": 660.0,
+        "cut coordinate": 27.0, "pair of sampled points": 33.0, "bound neighbor": 30.0, "grouped entry": 16.0,
+        "term": 300.0, "measured distance": 100.0},
     "isomap": {"neighbor": 41.0, "pair of points": 2.7, "landmark distance": 4.3, "pair of landmarks": 5.7,
         "distance in a block": 26.0},
     "normalized": {"factor entry": 13.0},
@@ -67,6 +67,9 @@ ENTRIES_PER_BLOCK, DISTANCES_PER_BLOCK = 2**21, 2**23
 POINTS_IN_PATCHES = 6_500
 """Patches of this number of points are embedded at a time, about."""
 
+MAX_PRUNED_POINTS = 20_000
+"""Up to this number of points an embedding is compared with a graph without short circuits as well."""
+
 POINTS_IN_GEODESICS = 2_000
 """Geodesic distances of all pairs are embedded up to this number of points, where other candidates fail; of more,
 those of a sample."""
@@ -93,10 +96,13 @@ class Sizes:
     refined: bool = True
     searched: bool = True  # True if neighbors are searched for.
     cut: bool = False
+    candidates: bool = False  # True if other embeddings are tried as well.
+    include_self: bool = True  # True if a point belongs to its own neighborhood.
     landmarks: int | None = None  # None if all points are.
     points_per_cell: int | None = None  # Without the halo; None for no cells.
     bound: bool = False  # True if there are ties or fixed points.
     grouped: bool = False  # True if the points are copied, to set groups apart.
+    conformal: bool = False  # True if the distances of neighborhoods are divided by scales.
     measured: int = 0  # Number of measured distances, in both directions, of fits from distances.
     terms: int = 0  # Number of terms of ties and of fixed points that may give way.
 
@@ -132,7 +138,7 @@ def peak(algorithm: str, sizes: Sizes) -> int:
 def terms(sizes: Sizes) -> dict[str, float]:
     """Return the number of units of every term that a formula can have."""
     s, n, q, d, k = sizes, sizes.n, sizes.q, sizes.d, sizes.k
-    has_bases = d <= _core.MAX_DIM_WITH_BASES or n * q * d <= _core.MAX_BASES_ENTRIES
+    has_bases = d <= _core.MAX_DIM_WITH_BASES or n * q * d <= _core.MAX_BASES_ENTRIES or not s.include_self
     tangents = n * d * (q if has_bases else min(q, k + 1))
     # Wide neighborhoods are stored in coordinates of their own.
     shapes = n * (k + 1) ** 2 if q > k + 1 else 0
@@ -144,13 +150,13 @@ def terms(sizes: Sizes) -> dict[str, float]:
     landmarks = 0 if s.landmarks is None or s.landmarks >= n else s.landmarks
     return {
         "point": n,
+        "pruned point": n * (n <= MAX_PRUNED_POINTS),
         "point in patches": min(n, POINTS_IN_PATCHES),
         "neighbor": n * k,
         "searched neighbor": n * k * s.searched,
         "tangent neighbor": listed,
         "tangent entry": tangents,
         "shape entry": shapes,
-        "tangent or shape entry": max(tangents, shapes * s.refined),
         "pair of axes": n * k * d**2,
         "start": n * d * (s.starts + running),
         "coordinate": n * d,
@@ -159,10 +165,12 @@ def terms(sizes: Sizes) -> dict[str, float]:
         "grouped entry": n * q * s.grouped,
         "term": s.terms,
         "measured distance": s.measured,
+        # In d dimensions, this many pairs share a neighborhood (measured for d = 2 and 3).
+        "scaled distance": n * k * (d + 1) * s.conformal,
         "cut axis": n**0.8 * k * d * s.cut,  # The measured share of a cut falls with n.
         "cut coordinate": n * d * min(s.threads, _core.MAX_ROOTS) * s.cut,
-        # A fit that cuts also tries the geodesic distances of a sample.
-        "pair of sampled points": min(n, POINTS_IN_GEODESICS) ** 2 * s.cut,
+        # A fit that cuts also tries other embeddings, the last of them of the geodesic distances of a sample.
+        "pair of sampled points": min(n, POINTS_IN_GEODESICS) ** 2 * (s.cut or s.candidates),
         "factor entry": n * k * d * math.log2(n + 1),
         "pair of points": 0 if landmarks else n**2,
         "pair of landmarks": landmarks**2,

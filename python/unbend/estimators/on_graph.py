@@ -336,8 +336,10 @@ class ProcrustesEstimator(GraphEstimator):
         return run_trusted(settings, problem, progress)
 
     def _settings(self, sizes: Sizes) -> Any:
-        needed = memory.peak(self.ALGORITHM, replace(sizes, cut=True, searched=True))
-        parameters = self.get_params(deep=False) | {"cut_memory": needed}
+        cut, tried = replace(sizes, cut=True, searched=True), replace(sizes, candidates=True)
+        parameters = self.get_params(deep=False)
+        parameters["cut_memory"] = memory.peak(self.ALGORITHM, cut)
+        parameters["candidate_memory"] = memory.peak(self.ALGORITHM, tried)
         if self.metric == "precomputed" or sizes.bound:
             parameters |= {"cut": False, "candidates": False}
         return self.SETTINGS.of(parameters)
@@ -349,6 +351,8 @@ class ProcrustesEstimator(GraphEstimator):
             starts=getattr(self, "n_init", 1),
             refined=self.refine is not None,
             cut=self.cut is True,
+            candidates=self.candidates is True,
+            include_self=bool(self.include_self),
             threads=thread_count(self.n_jobs) or os.cpu_count() or 1,
         )
 

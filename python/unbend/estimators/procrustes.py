@@ -277,7 +277,7 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     def _sized(self, sizes: Sizes) -> Sizes:
         """Return the sizes of a fit, with the points of a cell if there are cells."""
-        sizes, points = super()._sized(sizes), self.partition
+        sizes, points = replace(super()._sized(sizes), conformal=self.objective == "R_C"), self.partition
         if points == "auto":
             allowed, needed = memory.allowed(self.max_memory), memory.peak(self.ALGORITHM, sizes)
             points = None if allowed is None or needed <= allowed else min(USUAL_POINTS, sizes.n)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..core.arrays import thread_count
+from ..core.memory import MAX_PRUNED_POINTS
 from ..graph.neighbors import Neighborhoods, resolve
 from .sampling import Array, pair
 from .table import Measure, by_name, scoring
@@ -24,7 +25,6 @@ __all__ = [
         "BALLS",
         "BALL_SIZE",
         "LEAST_COMPONENT",
-        "MAX_PRUNED_POINTS",
         "MEASURES",
         "TORN_ERROR",
         "Agreement",
@@ -44,9 +44,6 @@ LEAST_COMPONENT = 0.05
 
 TORN_ERROR = 0.3
 """A ball with a larger error is torn."""
-
-MAX_PRUNED_POINTS = 20_000
-"""Up to this number of points an embedding is compared with a graph without short circuits as well."""
 
 Indices = npt.NDArray[np.uint32]
 

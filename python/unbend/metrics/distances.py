@@ -223,7 +223,7 @@ def measured_shepard(x: Any, y: Any, sampling: Sampling) -> Shepard:
     return Shepard(**_parts(numbers), n_pairs=n_pairs)
 
 
-def _parts(numbers: Mapping[str, tuple[float, float, Array]]) -> dict[str, Any]:
+def _parts(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values by name, and the standard errors and units of all of them."""
     values: dict[str, Any] = {name: value for name, (value, _, _) in numbers.items()}
     values["standard_error"] = {name: error for name, (_, error, _) in numbers.items()}

@@ -126,6 +126,20 @@ def test_noise_is_smoothed():
     assert model.verdict_.kept_share < 1
 
 
+def test_other_embeddings_need_memory():
+    x, _ = roll(1000, 1.0)
+    fewest = PSA().memory_estimate(*x.shape)
+    assert PSA(candidates=True).memory_estimate(*x.shape) > 1.1 * fewest
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model = PSA(cut=False, max_memory=1.05 * fewest).fit(x)
+    said = "Not trying other embeddings: trying them needs about "
+    assert sum(str(warning.message).startswith(said) for warning in seen) == 1
+    assert [tried.name for tried in model.candidates_] == ["graph as it is"]
+    with pytest.raises(MemoryError, match="max_memory"):
+        PSA(candidates=True, max_memory=1.05 * fewest).fit(x)
+
+
 def test_many_noisy_points_are_smoothed_in_a_sample():
     x, truth = roll(8000, noise=0.8, seed=1)
     model = PSA().fit(x)

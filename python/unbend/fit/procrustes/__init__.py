@@ -41,6 +41,7 @@ class ProcrustesSettings:
     random_state: RandomState = None
     max_memory: float | None = None
     cut_memory: int = 0
+    candidate_memory: int = 0
 
     renumbers: ClassVar[bool] = True
 

@@ -105,7 +105,7 @@ class _Task:
     progress: Progress
 
     @cached_property
-    def tree(self) -> dict[str, Any]:
+    def tree(self) -> Mapping[str, Any]:
         """The frames along the spanning tree, and whether the surface has one side only."""
         with self.progress.stage("alignment", len(self.problem)):
             return self.tangents.tree(self.progress.progress)
@@ -116,7 +116,7 @@ class _Task:
         if method != "guess":
             _ = self.tree  # All others begin with it; it has a stage of its own.
         with self.progress.stage("alignment"):
-            trace = self._aligned(method)
+            trace = dict(self._aligned(method))
             rotations, loops = trace.pop("rotations"), trace.pop("loops")
         with self.progress.stage("assembly"):
             right_hand_side, start = self.tangents.equation(rotations)
@@ -148,7 +148,7 @@ class _Task:
         trace.update(r_n=m.r_n, overlap=m.overlap)
         return m.r_n + self.settings.overlap_penalty * m.overlap
 
-    def _aligned(self, method: Frames) -> dict[str, Any]:
+    def _aligned(self, method: Frames) -> Mapping[str, Any]:
         tangents, report = self.tangents, self.progress.progress
         if method == "guess":
             assert self.problem.guess is not None

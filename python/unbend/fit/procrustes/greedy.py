@@ -33,7 +33,7 @@ class GreedySettings(ProcrustesSettings):
             tangents = problem.core.tangents(None, 0)
         start = None if self.start is None else problem.place(self.start)
         with progress.stage("greedy", self.n_init * len(problem)):
-            trace = tangents.greedy(
+            found = tangents.greedy(
                 self.tangent,
                 self.n_init,
                 start,
@@ -41,10 +41,10 @@ class GreedySettings(ProcrustesSettings):
                 problem.order,
                 progress.progress,
             )
-        if len(trace["r_n"]):
-            progress.best = float(np.min(trace["r_n"]))
-        embedding = trace.pop("embedding").reshape(len(problem), problem.n_components)
-        del trace["labels"]  # those of the neighborhoods
+        trace = {name: found[name] for name in ("r_n", "kept", "traces")}
+        if len(found["r_n"]):
+            progress.best = float(np.min(found["r_n"]))
+        embedding = found["embedding"].reshape(len(problem), problem.n_components)
         stages = Stages(self, problem, tangents, progress)
         draft = stages.opened(stages.refined(stages.draft(embedding)))
         return ProcrustesEmbedding(**stages.finished(draft), trace=trace)

@@ -20,13 +20,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import _core
-from ...core.memory import POINTS_IN_GEODESICS
+from ...core import memory
+from ...core.caller import warn
+from ...core.memory import MAX_PRUNED_POINTS, POINTS_IN_GEODESICS
 from ...core.progress import Progress
 from ...core.random import stream
 from ...graph.carry import Carrier
 from ...graph.clean import CleanGraph, pruned, smoothed
 from ...graph.copies import search_distinct
-from ...metrics.agreement import LEAST_COMPONENT, MAX_PRUNED_POINTS
+from ...metrics.agreement import LEAST_COMPONENT
 from ...metrics.overlap import OVERLAPPING
 from ..problem import Array, Flags, Indices, Problem
 from ..procrustes import ProcrustesEmbedding, ProcrustesSettings
@@ -137,7 +139,7 @@ def best_candidate(
     is_preview = settings.refine is None
     needed = wanted is True or (wanted == "auto" and not is_preview and trials[0].rank > GOOD_SCORE)
     needed = needed and problem.has_points  # The others are made by a search, or by projection.
-    if needed and not progress.stop_asked:
+    if needed and not progress.stop_asked and _has_memory(settings):
         with suppress(_core.Stopped):  # The callback ends the search, not the fit.
             trials.extend(_tried(settings, problem, trials[0], progress, cleaned))
     scores = [trial.rank + STEP_PENALTY * step for step, trial in enumerate(trials)]
@@ -145,6 +147,14 @@ def best_candidate(
     summaries = [trial.summary(trial is chosen) for trial in trials]
     found: Any = replace(chosen.found, candidates=summaries)
     return found, chosen
+
+
+def _has_memory(settings: ProcrustesSettings) -> bool:
+    """Return whether memory suffices for other embeddings; warn if not."""
+    reason = memory.shortage(settings.candidate_memory, settings.max_memory)
+    if reason:
+        warn(f"Not trying other embeddings: trying them {reason}.", UserWarning)
+    return not reason
 
 
 def on_sheet(problem: Problem, found: ProcrustesEmbedding) -> Problem:
