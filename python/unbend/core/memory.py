@@ -138,7 +138,9 @@ def peak(algorithm: str, sizes: Sizes) -> int:
 def terms(sizes: Sizes) -> dict[str, float]:
     """Return the number of units of every term that a formula can have."""
     s, n, q, d, k = sizes, sizes.n, sizes.q, sizes.d, sizes.k
-    has_bases = d <= _core.MAX_DIM_WITH_BASES or n * q * d <= _core.MAX_BASES_ENTRIES or not s.include_self
+    # Pruning, and neighborhoods without their own point, need bases of wide data as well.
+    has_bases = d <= _core.MAX_DIM_WITH_BASES or n * q * d <= _core.MAX_BASES_ENTRIES
+    has_bases = has_bases or s.candidates or not s.include_self
     tangents = n * d * (q if has_bases else min(q, k + 1))
     # Wide neighborhoods are stored in coordinates of their own.
     shapes = n * (k + 1) ** 2 if q > k + 1 else 0

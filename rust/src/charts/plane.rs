@@ -9,6 +9,10 @@ use crate::points::Points;
 /// A member whose distance to the plane exceeds this multiple of the median does not shape a trimmed plane.
 const TRIMMED: f64 = 3.0;
 
+/// The tangent of a larger neighborhood of wide data comes from about this many of its members: its mean averages the
+/// noise, and near the mean a tilt of the plane moves a point little.
+const SHAPING: usize = 96;
+
 /// Fits planes to neighborhoods. Its memory is reused by the next neighborhood.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct PlaneFit {
@@ -49,7 +53,12 @@ impl PlaneFit {
         mean: &mut [f64],
         basis: &mut [f64],
     ) {
-        self.fit(points, i, neighbors, d);
+        let step = if points.dim() > SHAPING { neighbors.len().div_ceil(SHAPING) } else { 1 };
+        let mut shaping = std::mem::take(&mut self.members);
+        shaping.clear();
+        shaping.extend(neighbors.iter().step_by(step.max(1)));
+        self.fit(points, i, &shaping, d);
+        self.members = shaping;
         widen(&self.local, &self.tangent, d, basis);
         let row = first(&mut self.row, points.dim());
         points.copy_row(i, mean);

@@ -7,22 +7,26 @@
 //! turn, so that outliers do not shape them. Then doubtful edges that join separate pieces are taken back, the least
 //! doubtful first, and so are all edges whose ends a path of the kept edges joins that is not much longer.
 //!
-//! If noise hides the tangents, the quartiles are wide and nothing is pruned.
+//! If noise hides the tangents, the quartiles are wide and nothing is pruned. Where no edge is doubtful, one round is
+//! enough: the next would find the same tangents.
 //!
 //! Cost: O(n k (q d + d^3)) for the edges and O(n (k q^2 + q^3)) for the tangents. Memory: q d numbers per point.
 
 use super::plane::{PlaneFit, quantile};
 use super::tangent::{check_components, check_lengths};
 use crate::error::Result;
-use crate::linalg::{column, dot, first, singular_values};
+use crate::linalg::{dot, long_dots, singular_values};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
 use crate::neighbors::paths::{Lengths, Tree};
-use crate::parallel::{fill_rows, map_blocks};
+use crate::parallel::{fill_rows, map_blocks, vectorized};
 use crate::points::Points;
 use crate::union_find::{Joined, UnionFind};
 
 const STAGE: &str = "pruning";
+
+/// Data of this many columns are wide.
+const WIDE: usize = 64;
 
 /// Rounds of tangents and edges.
 const ROUNDS: usize = 3;
@@ -74,6 +78,9 @@ pub fn prune(
         let edges = Edges::measured(points, graph, &bases, n_components, monitor)?;
         doubts = edges.doubts();
         (found.off_tangent, found.angle) = (edges.median(0), edges.median(1));
+        if doubts.doubtful.iter().all(|doubt| *doubt <= 1.0) {
+            break;
+        }
     }
     found.n_doubtful = doubts.doubtful.iter().filter(|doubt| **doubt > 1.0).count();
     found.dropped = doubts.doubtful.iter().map(|doubt| *doubt > 1.0).collect();
@@ -138,15 +145,21 @@ impl Edges {
         let q = points.dim();
         let basis = |i: usize| &bases[i * q * d..][..q * d];
         let blocks = map_blocks(points.len(), STAGE, monitor, |block| {
-            let (mut own, mut step, mut products) = (vec![0.0; q], vec![0.0; q], Vec::new());
+            let (mut own, mut step, mut products) = (vec![0.0; q], vec![0.0; q], vec![0.0; d * d + d]);
             let mut edges = Vec::new();
             for i in block {
                 points.copy_row(i, &mut own);
                 for &j in graph.of(i) {
                     points.copy_row(j as usize, &mut step);
                     step.iter_mut().zip(&own).for_each(|(s, o)| *s -= o);
-                    let off = off_tangent(&step, basis(i)).max(off_tangent(&step, basis(j as usize)));
-                    edges.push([off, sine(basis(i), basis(j as usize), q, d, &mut products)]);
+                    let bases = [basis(i), basis(j as usize)];
+                    edges.push(vectorized(
+                        #[inline(always)]
+                        || {
+                            let [off, other] = bases.map(|basis| off_tangent(&step, basis, &mut products));
+                            [off.max(other), sine(bases, q, d, &mut products)]
+                        },
+                    ));
                 }
             }
             edges
@@ -178,24 +191,37 @@ impl Edges {
 }
 
 /// The share of a step's length that is off a tangent; 0 for a step of no length.
-fn off_tangent(step: &[f64], basis: &[f64]) -> f64 {
+#[inline(always)]
+fn off_tangent(step: &[f64], basis: &[f64], products: &mut [f64]) -> f64 {
     let length2 = dot(step, step);
     if length2 < f64::MIN_POSITIVE {
         return 0.0;
     }
-    let along2: f64 = basis.chunks_exact(step.len()).map(|axis| dot(axis, step).powi(2)).sum();
+    let along = &mut products[..basis.len() / step.len()];
+    dots(step, basis, along);
+    let along2: f64 = along.iter().map(|v| v * v).sum();
     (1.0 - along2 / length2).max(0.0).sqrt()
 }
 
 /// The sine of the largest angle between two tangents.
-fn sine(own: &[f64], theirs: &[f64], q: usize, d: usize, products: &mut Vec<f64>) -> f64 {
-    let (matrix, cosines) = first(products, d * d + d).split_at_mut(d * d);
-    for b in 0..d {
-        (0..d).for_each(|a| matrix[b * d + a] = dot(column(own, q, a), column(theirs, q, b)));
+#[inline(always)]
+fn sine([own, theirs]: [&[f64]; 2], q: usize, d: usize, products: &mut [f64]) -> f64 {
+    let (matrix, cosines) = products.split_at_mut(d * d);
+    for (their, out) in theirs.chunks_exact(q).zip(matrix.chunks_exact_mut(d)) {
+        dots(their, own, out);
     }
     singular_values(matrix, d, d, cosines);
     let least = cosines.iter().copied().fold(1.0, f64::min);
     (1.0 - least * least).max(0.0).sqrt()
+}
+
+/// The products of `a` with some columns; those of wide data are worth more lanes.
+#[inline(always)]
+fn dots(a: &[f64], columns: &[f64], out: &mut [f64]) {
+    if a.len() >= WIDE {
+        return long_dots(a, columns, out);
+    }
+    out.iter_mut().zip(columns.chunks_exact(a.len())).for_each(|(out, column)| *out = dot(a, column));
 }
 
 /// Takes back doubtful edges that join separate pieces, and returns their number.

@@ -36,6 +36,36 @@ pub fn long_dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).fold(0.0, |sum, (x, y)| sum + x * y)
 }
 
+/// Writes the dot products of `a` with long columns of its length, four at a time, in more lanes than [`dot`].
+#[inline(always)]
+pub fn long_dots(a: &[f64], columns: &[f64], out: &mut [f64]) {
+    const LANES: usize = 8;
+    const SIDE: usize = 4;
+    let rows = a.len();
+    let whole = rows - rows % LANES;
+    let blocks = columns.chunks_exact(SIDE * rows);
+    let rest = blocks.remainder();
+    let (wide, narrow) = out.split_at_mut(out.len() - out.len() % SIDE);
+    for (block, out) in blocks.zip(wide.as_chunks_mut::<SIDE>().0) {
+        let sides: [&[f64]; SIDE] = std::array::from_fn(|c| column(block, rows, c));
+        let chunks = sides.map(|side| side.as_chunks::<LANES>().0);
+        let mut sums = [[0.0; LANES]; SIDE];
+        for (t, a) in a.as_chunks::<LANES>().0.iter().enumerate() {
+            for c in 0..SIDE {
+                for lane in 0..LANES {
+                    sums[c][lane] += a[lane] * chunks[c][t][lane];
+                }
+            }
+        }
+        for c in 0..SIDE {
+            out[c] = sums[c].iter().sum::<f64>() + dot(&a[whole..], &sides[c][whole..]);
+        }
+    }
+    for (column, out) in rest.chunks_exact(rows).zip(narrow) {
+        *out = long_dot(a, column);
+    }
+}
+
 /// Writes the sum of `weight(j)` times column `j` over `j < count`. The number of rows must be a multiple of four.
 #[inline(always)]
 pub fn combine(columns: &[f64], count: usize, weight: impl Fn(usize) -> f64, out: &mut [f64]) {

@@ -28,7 +28,7 @@ pub(crate) mod principal;
 mod singular;
 
 pub use cholesky::solve_positive;
-pub use columns::{column, combine, distance2_to_combination, dot, long_dot};
+pub use columns::{column, combine, distance2_to_combination, dot, long_dot, long_dots};
 pub use determinant::determinant_sign;
 pub use eigen::symmetric_eigen;
 pub use orthogonal::{Singular, orthogonal_factor};

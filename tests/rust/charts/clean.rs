@@ -111,6 +111,21 @@ fn edges_are_dropped_as_defined() {
     }
 }
 
+/// A roll with three more dimensions, in 70 columns.
+fn wide_roll(n: usize, seed: u64) -> Array2<f64> {
+    let (x, _) = roll(n, 0.0, seed);
+    concatenate![Axis(1), x, gaussian(n, 3, seed)].dot(&gaussian(6, 70, seed + 1))
+}
+
+#[test]
+fn edges_of_wide_data_are_dropped_as_defined() {
+    let x = wide_roll(150, 5);
+    let graph = nearest(&x, 14);
+    let flags = pruned_by_definition(&x, &naive::rows(&graph), 5).concat();
+    assert_eq!(pruned(&x, &graph, 5).dropped, flags);
+    assert!(flags.iter().any(|dropped| *dropped), "no edge tests the rule");
+}
+
 #[test]
 fn short_circuits_of_a_sparse_roll_are_dropped() {
     let (mut wrong, mut left) = (0, 0);
