@@ -11,9 +11,10 @@ FAULTS = Path(__file__).parents[2] / "faults"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked, and files are limited")
 
-# Commands that compute nothing: one writes its result in place, the other as the package does.
+# Commands that compute nothing: one writes its result in place, the other as the package does. They pause within the
+# file, in processor time, so that a kill comes in time on a busy machine as well.
 PLANTED = """
-import random, sys
+import random, sys, time
 from pathlib import Path
 import disks, kills
 from commands import Written
@@ -21,8 +22,11 @@ from unbend.files import write_atomically
 
 def parts(path):
     with open(path, "wb", buffering=0) as file:
-        for _ in range(300):
+        for line in range(300):
             file.write(b"a line of the result\\n")
+            end = time.process_time() + 0.03 * (line == 150)
+            while time.process_time() < end:
+                sum(range(1_000))
 
 def in_place(inputs, force):
     parts("a.txt")
@@ -37,7 +41,7 @@ for run in (in_place, whole):
     written = Written(run.__name__, run, ("a.txt",))
     known = kills.reference(written, folder, folder)
     def tried(case):
-        found = [case(written, folder, folder, known, rng) for _ in range(40)]
+        found = [case(written, folder, folder, known, rng) for _ in range(25)]
         return [failure for tally in found if tally for failure in tally.failures]
     def partial(failures):
         return sum("is partial" in failure for failure in failures)
