@@ -15,7 +15,8 @@ from scipy.sparse.csgraph import shortest_path
 
 SHOWN = 12
 FIGURES = {"Swissroll": 1, "Hemisphere": 2, "Cylinder": 3, "Noisy swissroll": 6}
-PANELS = {"GP": "GP", "PSA auto": "PSA", "LLE": "LLE", "Isomap": "Isomap", "LTSA": "LTSA"}
+PANELS = {"GP": "GP", "PSA auto": "PSA", "PSA anneal": "PSA by annealing"}
+PANELS |= {"PSA, to the letter": "PSA, to the letter", "LLE": "LLE", "Isomap": "Isomap", "LTSA": "LTSA"}
 VIEWS = {"Swissroll": (12, -72), "Noisy swissroll": (0, -90), "Hemisphere": (28, -60), "Cylinder": (22, -60)}
 NORMALISED = ("LLE", "LTSA")
 COLORS, ROUND = "viridis", "twilight"
@@ -48,9 +49,10 @@ def save(figure, path):
 
 def embeddings(sample, outcomes):
     """The data and the embeddings for k = 12."""
-    figure, places = six(f"{sample.name}, n = {len(sample.x):,}, k = {SHOWN}")
-    data(figure.add_subplot(places[0], projection="3d"), sample)
     present = {name: outcomes[name][SHOWN] for name in PANELS if name in outcomes}
+    columns = -(-(len(present) + 1) // 2)
+    figure, places = two_rows(f"{sample.name}, n = {len(sample.x):,}, k = {SHOWN}", columns)
+    data(figure.add_subplot(places[0], projection="3d"), sample)
     for place, (name, outcome) in zip(places[1:], present.items(), strict=False):
         panel(figure.add_subplot(place), sample, outcome, caption(name, outcome))
     return figure
@@ -58,7 +60,7 @@ def embeddings(sample, outcomes):
 
 def sizes(sample, outcomes):
     """What LLE makes of the cylinder for each k."""
-    figure, places = six(f"LLE of the cylinder, n = {len(sample.x):,}")
+    figure, places = two_rows(f"LLE of the cylinder, n = {len(sample.x):,}")
     data(figure.add_subplot(places[0], projection="3d"), sample)
     for place, (k, outcome) in zip(places[1:], outcomes.items(), strict=False):
         title = f"k = {k}:  failed" if outcome.m is None else f"k = {k}:  $R_C$ {outcome.m.r_c:.3f}"
@@ -66,10 +68,12 @@ def sizes(sample, outcomes):
     return figure
 
 
-def six(title):
-    figure = Figure(figsize=(10.5, 7.2), dpi=100, facecolor="white")
+def two_rows(title, columns=3):
+    figure = Figure(figsize=(3.5 * columns, 7.2), dpi=100, facecolor="white")
     figure.suptitle(title, fontsize=15, y=0.975)
-    grid = figure.add_gridspec(2, 3, left=0.02, right=0.98, top=0.87, bottom=0.03, wspace=0.08, hspace=0.2)
+    grid = figure.add_gridspec(
+        2, columns, left=0.02, right=0.98, top=0.87, bottom=0.03, wspace=0.08, hspace=0.2
+    )
     return figure, list(grid)
 
 

@@ -11,8 +11,8 @@ FAULTS = Path(__file__).parents[2] / "faults"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked, and files are limited")
 
-# Commands that compute nothing: one writes its result in place, the other as the package does. They pause within the
-# file, in processor time, so that a kill comes in time on a busy machine as well.
+# Commands that compute nothing: one writes its result in place, the other as the package does. They pause within
+# the file, in processor time, so that a kill comes in time on a busy machine as well.
 PLANTED = """
 import random, sys, time
 from pathlib import Path

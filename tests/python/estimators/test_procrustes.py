@@ -240,6 +240,15 @@ def test_annealing_of_the_paper_ends_where_its_moves_end():
     assert swept.trace_["anneal"]["f"] < alone.trace_["paper"]["f"] < 0.5 * alone.trace_["paper"]["trace"][0]
 
 
+@pytest.mark.filterwarnings("ignore::unbend.NotFlatWarning", "ignore::unbend.UntrustedWarning")
+def test_annealing_of_the_paper_has_the_tangents_of_the_neighborhoods():
+    x, _ = ub.datasets.swiss_roll(1500, noise=0.5, random_state=0)
+    options = {"refine": None, "cut": False, "candidates": False, "random_state": 0}
+    options["annealing"] = {"tried": 2, "accepted": 1, "cooling": 0.5, "rounds": 1}
+    assert psa(x, alignment="tree", **options).tangent_neighbors_ > 12
+    assert psa(x, alignment="paper", **options).tangent_neighbors_ == 12
+
+
 def test_projection_is_the_shadow_of_flat_data():
     x = np.random.default_rng(0).normal(size=(300, 2)) @ rotation(4)[:2]
     assert disparity(x @ rotation(4)[:2].T, psa(x, alignment="projection").embedding_) < 1e-20

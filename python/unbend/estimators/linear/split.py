@@ -35,9 +35,10 @@ class SplitScaling(LinearEstimator):
     and each is moved to fit those it shares with the groups before. With combine="sample", FASTMDS (Yang et
     al. 2006), a sample of every group is scaled together, and each group is moved to fit its part of it.
 
-    Only distances within groups are read, and within the samples: O(n g) of n^2, for groups of g points. If
-    the distances are Euclidean in d dimensions, this is :class:`ClassicalScaling` up to a motion. If they are
-    not, each join adds an error, which `mismatch_` measures.
+    Only distances within groups and within the sample are scaled: O(n g) of n^2, for groups of g points, in one
+    level of groups. The matrix has to be whole all the same, and is checked; it may be memory-mapped. If the
+    distances are Euclidean in d dimensions, this is :class:`ClassicalScaling` up to a motion, to about 1e-7 of
+    their size. If they are not, each join adds an error, which `mismatch_` measures.
 
     `transform` takes the distances to all fitted points, in their order. It places points by those to the
     first group, or to the sample (Gower 1968), and a point at distance 0 from a fitted one where that is. The

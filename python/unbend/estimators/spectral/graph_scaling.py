@@ -30,11 +30,11 @@ class GraphScaling(Estimator):
     """Scaling of an incomplete graph: points from the distances of some pairs, such as sensors in range.
 
     The weighted raw stress, the sum of w_ij (dist(y_i, y_j) - d_ij)^2 over the measured pairs, is minimized by
-    majorization (SMACOF, de Leeuw 1977), accelerated by L-BFGS; no step raises it. Stress has many local
-    minima, so the start decides. One start are patches: each point with those up to three steps away is
-    embedded by itself, and the patches are reflected, rotated and shifted until they agree (Cucuringu, Lipman &
-    Singer 2012; Arias-Castro, Javanmard & Pelletier 2020). Patches do not bend around holes, as shortest paths
-    do, which are the other start.
+    majorization (SMACOF, de Leeuw 1977), accelerated by L-BFGS; no step raises it. Without acceleration, steps
+    are those of SMACOF to about 1e-7 of the distances. Stress has many local minima, so the start decides. One
+    start are patches: each point with those up to three steps away is embedded by itself, and the patches are
+    reflected, rotated and shifted until they agree (Cucuringu, Lipman & Singer 2012; Arias-Castro, Javanmard &
+    Pelletier 2020). Patches do not bend around holes, as shortest paths do, which are the other start.
 
     `ambiguity_` lists the points that the distances do not fix, and `verdict_` says in words whether the
     embedding can be trusted; an :class:`UntrustedWarning` is issued if not.

@@ -26,7 +26,8 @@ class SuccessiveEigenmaps(GraphEstimator):
     dimension is lost, but the coordinates are still eigenvectors: they are not in units of the data, and
     crowd toward the ends of the surface.
 
-    Points move by linear fits to their neighbors, so the surface should have no noise and no holes.
+    Points move by linear fits to their neighbors, so the surface should have no noise and no holes. How they
+    move is ours where the paper leaves it open; eigenvectors are exact to about 1e-9.
 
     Examples
     --------

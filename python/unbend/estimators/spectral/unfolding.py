@@ -28,8 +28,10 @@ class MaximumVarianceUnfolding(GraphEstimator):
     ``pip install unbend[mvu]``.
 
     All points are reproduced from landmarks (Weinberger, Packer & Saul 2005), which loses detail between
-    them; :func:`unbend.refine` brings it back. If there are no more points than landmarks, the solution is
-    exact. `eigenvalues_` tells how many dimensions the unfolding has.
+    them; :func:`unbend.refine` brings it back. If there are no more points than landmarks, this is the solution
+    of the program, to about 1e-4 of its variance; squared distances may exceed those of the data by 1e-3 of their
+    mean. `eigenvalues_` tells how many dimensions the unfolding has. The paper asks for equal distances; here
+    they may shrink as well.
 
     Examples
     --------

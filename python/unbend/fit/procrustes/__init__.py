@@ -67,7 +67,13 @@ class ProcrustesSettings:
         """Return tangents from the neighbors of the graph, or from more if noise hides the tangents from them."""
         with progress.stage("tangents", len(problem)):
             wide = self.tangent_neighbors
-            return problem.core.tangents(wide, 0, progress.progress, choose=wide is None)
+            choose = wide is None and self.widens_tangents
+            return problem.core.tangents(wide, 0, progress.progress, choose=choose)
+
+    @property
+    def widens_tangents(self) -> bool:
+        """True if noise may ask for tangents of more neighbors than the graph has."""
+        return True
 
 
 def _no_pairs() -> Indices:

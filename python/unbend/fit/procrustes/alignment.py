@@ -62,6 +62,11 @@ class AlignmentSettings(ProcrustesSettings):
     overlap_penalty: float = 1.0
     solve_tol: float = SOLVE_TOL
 
+    @property
+    def widens_tangents(self) -> bool:
+        """True but for the paper's algorithm, whose tangents are those of the neighborhoods."""
+        return self.alignment != "paper"
+
     def embed(self, problem: Problem, progress: Progress) -> AlignedEmbedding:
         """Align the tangents, solve eq. 11, cut if the embedding cannot lie flat, and refine."""
         tangents = self.tangents(problem, progress)

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, diags_array, vstack
+from sklearn.exceptions import ConvergenceWarning
 
 from ... import _core
+from ...core.caller import warn
 from ...core.progress import Progress
 from ...core.random import RandomState, stream
 from ..embedding import Embedding
@@ -195,6 +197,12 @@ class _Program:
         excess = np.einsum("pm,mk,pk->p", self._differences, self._inner, self._differences) - self._squares
         excess[self.used] = 0.0
         violated = np.flatnonzero(excess > TOLERANCE)
+        if len(violated) and self.rounds == MAX_ROUNDS:
+            warn(
+                f"{len(violated):,} distances exceed those of the data after {MAX_ROUNDS} programs, the largest "
+                f"square by {excess.max():.2g} of the mean square, more than {TOLERANCE:g}",
+                ConvergenceWarning,
+            )
         if not len(violated) or self.rounds == MAX_ROUNDS:
             return False
         worst = violated[np.argsort(-excess[violated], kind="stable")[: 2 * len(self._rows)]]

@@ -6,15 +6,15 @@
 //! r + 2 vectors are stored, not s_i.
 //!
 //! s_i is that of eq. 3.7 with its bound s_i <= k - d, and eta is the lower of the two middle terms if their number is
-//! even; scikit-learn has no bound, and takes the mean of both. A neighborhood of lower rank than d has more weight
-//! vectors: the paper has no such data. Cost: O(n (k q^2 + q^3)) for narrow data, O(n k^2 (q + k)) for wide.
+//! even; scikit-learn has no bound, and takes the mean of both. A neighborhood of lower rank than d has no d large
+//! directions, so any others make up their number. Cost: O(n (k q^2 + q^3)) for narrow data, O(n k^2 (q + k)) for wide.
 
 use super::lle::{INSIDE, check_reg, fit_all, load_differences};
 use super::ltsa::NO_EXTENT;
 use super::{Form, Layout, LocalWeights, check_sizes};
 use crate::charts::{Local, Tangent, check_components, check_lengths};
 use crate::error::Result;
-use crate::linalg::dot;
+use crate::linalg::{complete, dot};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::fill_rows;
@@ -103,11 +103,11 @@ fn middle(mut values: Vec<f64>) -> f64 {
     *values.select_nth_unstable_by(place, f64::total_cmp).1
 }
 
-/// r = k - s_i of eq. 3.7, at least d; or the rank if that is lower.
+/// r = k - s_i of eq. 3.7: at least d, and otherwise at most the rank.
 fn large(spectrum: &[f64], d: usize, k: usize, eta: f64) -> usize {
     let rank = spectrum.iter().filter(|value| **value > 0.0).count();
     let fits = |r: &usize| r >= &rank || ratio(spectrum, *r).is_some_and(|ratio| ratio < eta);
-    (d..k).find(fits).unwrap_or(k - 1).min(rank)
+    (d..k).find(fits).unwrap_or(k - 1).min(rank.max(d))
 }
 
 /// U, u and b of one neighborhood.
@@ -118,11 +118,11 @@ fn write(local: &Local, tangent: &mut Tangent, reg: f64, out: &mut [f64]) {
     let s = (k - span.len() / k) as f64;
     u.fill(1.0);
     b.fill(1.0);
+    let mut filled = 0;
     if local.norm2 > 0.0 {
         fit_all(local, tangent);
         let charts = || tangent.chart[..local.dim * local.padded].chunks_exact(local.padded);
         let total = charts().map(|t| dot(t, t)).sum::<f64>();
-        let mut filled = 0;
         for t in charts() {
             let length2 = dot(t, t);
             if length2 <= NO_EXTENT * NO_EXTENT * total {
@@ -141,6 +141,7 @@ fn write(local: &Local, tangent: &mut Tangent, reg: f64, out: &mut [f64]) {
             }
         }
     }
+    (filled / k..span.len() / k).for_each(|j| complete(span, k, j));
     // twice, because little of 1 may remain
     reject(span, u);
     reject(span, u);
