@@ -343,7 +343,7 @@ class Neighborhoods:
         return 1.0 - float(np.bincount(self.component_labels).max()) / len(self)
 
     def nearest(self, n_neighbors: int) -> Neighborhoods:
-        """Return the neighborhoods of the `n_neighbors` nearest: the beginnings of these."""
+        """Return the same graph with only the `n_neighbors` nearest neighbors of each point, without a search."""
         k, size = as_count(n_neighbors, "n_neighbors"), self.n_neighbors
         if size is None or k > size:
             has = "differ in size" if size is None else f"hold {size} each"
