@@ -351,7 +351,7 @@ class Neighborhoods:
         return self if k == size else _nearest(self, k)
 
     def reversed(self) -> Neighborhoods:
-        """Return for every point the points that list it, in order of index."""
+        """Return the graph with all edges reversed: for each point, the points that list it, in order of index."""
         return Neighborhoods.from_core(self.core.reversed())
 
     def symmetrized(self) -> Neighborhoods:

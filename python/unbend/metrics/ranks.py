@@ -317,9 +317,9 @@ def mrre(X: Any, Y: Any, n_neighbors: int | None = None, *, kind: MrreKind = "fa
     """Return a mean relative rank error (Lee & Verleysen 2007): 0 is perfect, and reversed ranks score 1.
 
     It is the sum over the k nearest of ``|r - s| / s``, divided by H = sum of ``|n - 2s| / s``, the sum for
-    reversed ranks. s is the rank in the space in which these are nearest, r that in the other. A little more than 1 is
-    possible: 1.25 for 4 points with 2 neighbors, and no more for up to 39 points. Unlike trustworthiness it
-    detects ranks exchanged within a neighborhood.
+    reversed ranks. s is the rank in the space in which these are nearest, r that in the other. A little more
+    than 1 is possible: 1.25 for 4 points with 2 neighbors, and no more for up to 39 points. Unlike
+    trustworthiness it detects ranks exchanged within a neighborhood.
 
     Parameters
     ----------
