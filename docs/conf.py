@@ -22,6 +22,8 @@ html_theme = "furo"
 html_title = f"unbend {release}"
 html_copy_source = False
 html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]

@@ -286,10 +286,9 @@ def draw():
 
 HEAD = """# Speed over time
 
-How fast is each version? `make bench` measures fits of a swiss roll, 12 neighbors, on an otherwise idle machine.
-It gives each time as a multiple of a unit that the same process measures in turn: the search for the neighbors of
-the same points or, for the search itself, the same search by `scipy.spatial.cKDTree`. Rounds that other processes
-disturbed are discarded. An empty cell is a ratio that could not be measured undisturbed.
+How fast is each version? `make bench` measures fits of a swiss roll, 12 neighbors. Times are multiples of the
+search for the neighbors of the same points or, for the search itself, of `scipy.spatial.cKDTree`. Rounds that
+other processes disturbed are discarded.
 
 ![Costs of fits in searches for neighbors, by version](figures/records.png)
 

@@ -102,7 +102,7 @@ def swiss_roll(
     hole: bool = False,
     random_state: RandomState = None,
 ) -> Sample:
-    """Draw a rolled-up rectangle, even in area. Isometric to its coordinates.
+    """Draw a rolled-up rectangle, uniform in area. Isometric to its coordinates.
 
     A point is ``(t cos t, h, t sin t)`` with ``1.5 pi <= t <= 4.5 pi`` and ``0 <= h <= 21 stretch``. The
     rectangle is 89.4 long, not ``3 pi``: ``t`` is an angle, the coordinate is the arc length belonging to it.
@@ -120,7 +120,7 @@ def swiss_roll(
 def swiss_roll_wittman(
     n_samples: int, *, noise: float = 0.0, stretch: float = 1.0, random_state: RandomState = None
 ) -> Sample:
-    """Draw Wittman's swiss roll, even in the angle and so denser inside. Isometric to its coordinates.
+    """Draw Wittman's swiss roll, uniform in the angle, so denser inside. Isometric to its coordinates.
 
     The sample that Goldberg and Ritov (2009) and Goldberg et al. (2008) use. It differs from
     :func:`swiss_roll` only in its density.
@@ -135,7 +135,7 @@ def swiss_roll_wittman(
 
 @_surface("Arc length from the middle of the S, -1.5 pi to 1.5 pi, and width, 0 to 2.")
 def s_curve(n_samples: int, *, noise: float = 0.0, random_state: RandomState = None) -> Sample:
-    """Draw two arcs joined to an S, 2 wide, even in area. Isometric to its coordinates."""
+    """Draw two arcs joined to an S, 2 wide, uniform in area. Isometric to its coordinates."""
     return _core.s_curve(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
 
 
@@ -143,7 +143,7 @@ def s_curve(n_samples: int, *, noise: float = 0.0, random_state: RandomState = N
     "``(theta cos phi, theta sin phi)`` for the angle ``theta`` from the pole and the longitude ``phi``."
 )
 def hemisphere(n_samples: int, *, noise: float = 0.0, random_state: RandomState = None) -> Sample:
-    """Draw the upper half of the unit sphere, even in area. Not isometric: no map of a sphere is.
+    """Draw the upper half of the unit sphere, uniform in area. Not isometric: no map of a sphere is.
 
     The coordinates are azimuthal equidistant. They keep every distance to the pole. Circles around it are too
     long, by a factor of ``pi / 2`` at the boundary.
@@ -155,7 +155,7 @@ def hemisphere(n_samples: int, *, noise: float = 0.0, random_state: RandomState 
 def cylinder(
     n_samples: int, *, height: float = 3.0, noise: float = 0.0, random_state: RandomState = None
 ) -> Sample:
-    """Draw a cylinder of radius 1, even in area. Isometric to its coordinates but for one seam.
+    """Draw a cylinder of radius 1, uniform in area. Isometric to its coordinates except at one seam.
 
     No map into the plane is isometric all around: the coordinates are cut open at longitude 0.
 
@@ -184,7 +184,7 @@ def fishbowl(
     """Draw the unit sphere without a cap around its north pole. Not isometric; conformal if not stretched.
 
     The coordinates are the stereographic projection from the missing pole: they keep angles, not lengths.
-    ``stretch`` multiplies the first column of the finished ``X`` and of the coordinates. Points are even in
+    ``stretch`` multiplies the first column of the finished ``X`` and of the coordinates. Points are uniform in
     area on the sphere before it is stretched.
 
     Parameters
@@ -212,7 +212,7 @@ def strip(
     noise: float = 0.0,
     random_state: RandomState = None,
 ) -> Sample:
-    """Draw a flat strip, even in area. Isometric to its coordinates: without noise they are the points.
+    """Draw a flat strip, uniform in area. Isometric to its coordinates: without noise they are the points.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def grid(rows: int, columns: int) -> Sample:
 def gaussian_bump(n_samples: int, *, noise: float = 0.0, random_state: RandomState = None) -> Sample:
     """Draw the density of the normal distribution as a surface. Not isometric, but within 0.5 %.
 
-    A point is ``(u, v, exp(-(u^2 + v^2) / 2) / (2 pi))``, even in ``u`` and ``v`` (Zhang, Ren, Zhang 2011).
+    A point is ``(u, v, exp(-(u^2 + v^2) / 2) / (2 pi))``, uniform in ``u`` and ``v`` (Zhang, Ren, Zhang 2011).
     """
     return _core.gaussian_bump(
         _count("n_samples", n_samples), _number("noise", noise), seed_from(random_state)
@@ -286,7 +286,7 @@ def gaussian_bump(n_samples: int, *, noise: float = 0.0, random_state: RandomSta
 def three_peaks(n_samples: int, *, noise: float = 0.0, random_state: RandomState = None) -> Sample:
     """Draw a plane with three narrow peaks, one up and two down. Not isometric on their flanks.
 
-    Points are even in the plane. Between the peaks lengths are those of the coordinates; on the flanks they
+    Points are uniform in the plane. Between the peaks lengths are those of the coordinates; on the flanks they
     are up to 2.9 times as long (Zhang and Wang 2006).
     """
     return _core.three_peaks(_count("n_samples", n_samples), _number("noise", noise), seed_from(random_state))
@@ -303,7 +303,7 @@ def rotating_ball(
 ) -> Sample:
     """Render gray pictures of a textured ball that rotates. Not isometric: coordinates are angles.
 
-    Pictures are even in both angles. Near angles give near pictures, and no two angles within the default
+    Pictures are uniform in both angles. Similar angles give similar pictures, and no two angles within the default
     ranges give the same. The defaults are those of the globe of Goldberg et al. (2008, Fig. 6C and 9).
 
     Parameters

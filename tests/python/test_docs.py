@@ -115,11 +115,15 @@ def test_the_way_of_a_newcomer(name, tmp_path, monkeypatch, capsys):
     assert len(lines) >= 4
 
 
+def anchor(heading):
+    """What a heading is called in links."""
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+
+
 def anchors(page):
     """What the headings of a page are called in links."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
+    return set(map(anchor, re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=called)
@@ -128,11 +132,50 @@ def test_links_lead_somewhere(page):
     for link in LINK.findall(text):
         if "://" in link:
             continue
-        name, _, anchor = link.partition("#")
+        name, _, place = link.partition("#")
         target = (page.parent / name).resolve() if name else page
         assert target.exists(), link
-        if anchor and target.suffix == ".md":
-            assert anchor in anchors(target), link
+        if place and target.suffix == ".md":
+            assert place in anchors(target), link
+
+
+JOBS = {  # the link on the front page, and the command or call that does the job
+    "a table to a map": ("start.md", "unbend embed"),
+    "judge a UMAP": ("judging.md", "unbend measure"),
+    "number of neighbors and dimension": ("selecting.md", "ub.select("),
+    "flatten a scan": ("meshes.md", "ub.flatten("),
+    "place new points": ("embedding.md#new-points-and-the-way-back", ".transform("),
+    "ten million points": ("scale.md", "unbend embed"),
+}
+FENCE = re.compile(r"^```(python|sh)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+TWO_MINUTES = 440  # Words that a newcomer reads before the first step, at 220 words per minute.
+
+
+def section(link):
+    """Return a page under docs from the heading on that a link names."""
+    name, _, place = link.partition("#")
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    headings = [match for match in re.finditer(r"^#+ (.*)$", text, re.MULTILINE) if anchor(match[1]) == place]
+    return text[headings[0].start() :] if place else text
+
+
+@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.filterwarnings("ignore")
+def test_jobs_are_found_from_the_front_page(job, tmp_path, monkeypatch):
+    """The front page links each job, the way to its first step is short, and that step runs by itself."""
+    monkeypatch.chdir(tmp_path)
+    link, step = JOBS[job]
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    table = index.partition("\n## Where to go\n")[2].partition("\n## ")[0]
+    assert f"]({link})" in table
+    page = section(link)
+    first = next(match for match in FENCE.finditer(page) if step in match[2])
+    read = FENCE.sub("", index[: index.index(f"]({link})")]) + FENCE.sub("", page[: first.start()])
+    assert len(read.split()) < TWO_MINUTES
+    if first[1] == "python":
+        assert "import unbend" in first[2]
+        if "#" in link:  # the others are the first of their page, and run above
+            exec(compile(first[2], link, "exec"), {})
 
 
 PROGRAM = re.compile(r"python\s+-m\s+(experiments[.\w]+)|((?:benches/python|experiments)/[\w/]+\.py)")

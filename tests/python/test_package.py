@@ -1,6 +1,7 @@
 """The package as a whole: what it imports, what it documents and that its examples run."""
 
 import doctest
+import functools
 import importlib
 import inspect
 import json
@@ -143,6 +144,24 @@ def test_examples_run(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(module), raise_on_error=False, verbose=False)
     assert result.failed == 0
+
+
+@functools.cache
+def examples_of(module):
+    """Names in a module whose docstrings have examples that `test_examples_run` runs."""
+    tests = doctest.DocTestFinder().find(importlib.import_module(module))
+    return {
+        test.name.rpartition(".")[2]
+        for test in tests
+        if any(doctest.SKIP not in example.options for example in test.examples)
+    }
+
+
+@pytest.mark.parametrize("name", sorted(public()))
+def test_examples_of_public_names_run(name):
+    value = public()[name]
+    assert value.__module__ in MODULES
+    assert value.__name__ in examples_of(value.__module__)
 
 
 def test_there_are_examples():

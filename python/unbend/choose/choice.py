@@ -22,7 +22,7 @@ agrees at least as well with the data, usually twice as well if all that it adds
 
 GOOD_RATIO, GOOD_MARGIN = 4.0, 0.005
 """An embedding is good if its score is at most this multiple of the least, plus this margin. Scores are not exact
-enough to distinguish good embeddings, so the one most like all others is chosen."""
+enough to distinguish good embeddings, so the one closest to all others is chosen."""
 
 
 def shown_dimension(estimate: Dimension, allowed: Sequence[int]) -> int:

@@ -135,9 +135,8 @@ class Verdict:
         """The outcome in words."""
         shape = f"(the data are {_ratio(self.sigma, self.tau)} times as long as wide)"
         if self.outcome == "holds":
-            more = f"costs {_times(self.costs[-1], self.costs[-2])} as much"
-            substitute = "what could take the place of the last one"
-            return f"{self.algorithm} should keep all dimensions {shape}: {substitute} {more}."
+            more = f"costs {_times(self.costs[-1], self.costs[-2])} as much as the last of them"
+            return f"{self.algorithm} should keep all dimensions {shape}: the cheapest other function {more}."
         if self.outcome == "would collapse":
             cheaper = f"{self.needed - 1} functions are cheaper than the dimension it would lose"
             return f"{self.algorithm} would collapse {shape}: {cheaper}."
@@ -150,7 +149,7 @@ class Verdict:
 
     @property
     def by_corollary(self) -> bool:
-        """True if Corollary 5.2 proves it."""
+        """True if Corollary 5.2 proves that a curve is cheaper than the coordinates."""
         return self.corollary_applies and self.corollary[0] < self.corollary[1]
 
 

@@ -40,14 +40,12 @@ STAGES = ("neighbors", "dimension", "graphs")  # Stages before the first embeddi
 SWEEP_SHARE = 0.5  # Share of the time for the sweep of a sample; the rest is for the embedding of all points.
 
 RULE = """\
-The score says how much an embedding disagrees with shortest paths on three cleaned graphs, the same for all \
-embeddings in a dimension: squared error of distances within balls of a hundred points, plus overlap, plus a \
-tenth of the torn places (geometric mean). If none has a sum of at most {trusted:g} on any of the graphs, the \
-embedding with the least score is chosen. Otherwise those with a score of at most {ratio:g} times the least, \
-plus {margin:g}, agree with the data, and the one that is most like all others is chosen: it has the least \
-median Procrustes distance to them. Numbers of neighbors whose graph falls into more pieces than that of the \
-most neighbors, or has more than {hopeless:.0%} short circuits, are tried only if all do, and no other \
-method where one has fallen back on geodesic distances, because it would embed the same."""
+The error of an embedding on a graph is the squared error of distances within balls of a hundred points, \
+compared with shortest paths, plus overlap, plus a tenth of the share of torn balls. The score is the geometric \
+mean of the errors on three cleaned graphs. If some error is at most {trusted:g}, embeddings with a score of at \
+most {ratio:g} times the least plus {margin:g} are good, and the one with the least median Procrustes distance to \
+all embeddings is chosen. Otherwise, the least score is chosen. A number of neighbors is a last resort if its \
+graph has more pieces than that of the most neighbors, or more than {hopeless:.0%} short circuits."""
 # Measures in the columns of the table, and the heads of the columns.
 COLUMNS = {
     **{"r_n": "R_N", "lower_bound": "bound", "r_c": "R_C", "m_l": "M_L"},

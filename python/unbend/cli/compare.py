@@ -90,8 +90,9 @@ def _cuts(x: Any, names: list[str], options: argparse.Namespace) -> dict[str, An
 
 def _named(files: list[str]) -> dict[str, str]:
     """Return the files by their names: short ones if these differ."""
-    if len(set(files)) < len(files):
-        raise UsageError("an embedding is given twice")
+    for file in files:
+        if files.count(file) > 1:
+            raise UsageError(f"{file} is given twice: give each embedding once")
     short = [split_key(file, "arrays")[1] or split_key(file)[0].stem for file in files]
     return dict(zip(short if len(set(short)) == len(short) else files, files, strict=True))
 

@@ -30,6 +30,10 @@ Y  embeddings, rows in the same order
 """
 """Arguments of commands that compare embeddings."""
 
+MIN_SIMILARITY = (
+    0.65  # Known words less similar to a wrong word than this share of letters are not suggested.
+)
+
 JSON = """\
 --jobs N  number of threads (all)
 --json  print one JSON object and nothing else
@@ -74,7 +78,7 @@ class Parser(argparse.ArgumentParser):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of a message with the known word most similar to a misspelled one; empty without one."""
-    near = get_close_matches(word, list(known), 1)
+    near = get_close_matches(word, list(known), 1, MIN_SIMILARITY)
     return f": did you mean {near[0]!r}?" if near else ""
 
 

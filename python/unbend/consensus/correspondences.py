@@ -203,7 +203,7 @@ def _points_of(
             if len(y) != len(maps[0]):
                 raise ValueError(
                     f"map {names[0]!r} has {len(maps[0])} rows, but map {name!r} has {len(y)}: give points, the "
-                    "index of the point in each row"
+                    "index of the point in each row (--id at the prompt)"
                 )
         every = np.arange(len(maps[0]))
         return every, (every,) * len(maps)

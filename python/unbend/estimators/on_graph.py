@@ -89,8 +89,8 @@ class GraphEstimator(Estimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well points and their images agree, for model selection such as GridSearchCV; 0 is perfect.
 
-        It is minus the score of :func:`unbend.select`: the mean over the points of R_N, at most 1 at each, plus
-        their overlap. For algorithms that stretch neighborhoods it is R_C instead. Points are placed by
+        It is minus the mean of R_N over the points, at most 1 at each, minus their overlap. For algorithms that
+        stretch neighborhoods it has R_C in place of R_N. Points are placed by
         `transform` and measured together with the fitted points, on their 12 nearest neighbors. These do not
         depend on `n_neighbors`, because R_N rises with the size of neighborhoods for any embedding. The fitted
         points are measured where the fit placed them, in the same way, so that scores of training and test data

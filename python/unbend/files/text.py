@@ -114,7 +114,8 @@ def _places(file: Path, part: str, labels: list[str]) -> list[int]:
     first = int(numbers[1])
     last = first if numbers[2] is None else int(numbers[3] or len(labels))
     if not 1 <= first <= last <= len(labels):
-        raise FileError(f"{file} has no columns {part}: it has {len(labels)}, and the first is 1")
+        columns = "column" if first == last else "columns"
+        raise FileError(f"{file} has no {columns} {part}: its columns are 1 to {len(labels)}")
     return list(range(first - 1, last))
 
 
@@ -208,7 +209,7 @@ class _Table:
 
     def _fault(self, cells: list[str], column: int, hint: bool) -> str:
         if not cells[column].strip():
-            return "the cell is empty"
+            return "the cell is empty: fill it in, or leave out its row or its column"
         fault = f"{_shortened(cells[column])!r} is not a number"
         named = zip(self.names or (), cells, strict=False)
         numeric = {name.strip(): _is_number(cell) for name, cell in named}

@@ -343,7 +343,7 @@ class Neighborhoods:
         return 1.0 - float(np.bincount(self.component_labels).max()) / len(self)
 
     def nearest(self, n_neighbors: int) -> Neighborhoods:
-        """Return the neighborhoods of the `n_neighbors` nearest: the beginnings of these."""
+        """Return the same graph with only the `n_neighbors` nearest neighbors of each point, without a search."""
         k, size = as_count(n_neighbors, "n_neighbors"), self.n_neighbors
         if size is None or k > size:
             has = "differ in size" if size is None else f"hold {size} each"
@@ -351,7 +351,7 @@ class Neighborhoods:
         return self if k == size else _nearest(self, k)
 
     def reversed(self) -> Neighborhoods:
-        """Return for every point the points that list it, in order of index."""
+        """Return the graph with all edges reversed: for each point, the points that list it, in order of index."""
         return Neighborhoods.from_core(self.core.reversed())
 
     def symmetrized(self) -> Neighborhoods:

@@ -130,7 +130,7 @@ class Quality(Measurements, Table[Value]):
 
     @property
     def statements(self) -> dict[str, str]:
-        """The verdict of the fit, if there is one, and the findings, in words by their questions."""
+        """Texts of the findings by their questions, after the verdict of the fit if there is one."""
         verdict = {"verdict": self.fit_sentence} if self.fit_sentence else {}
         return verdict | {finding.question: finding.text for finding in self.findings}
 

@@ -268,7 +268,7 @@ def _shorthand(name: Name, scores: tuple[float, float], text: str) -> Callable[.
 trustworthiness: Callable[..., Any] = _shorthand(
     "trustworthiness",
     (1.0, 0.802),
-    """Return T(k), the trustworthiness: whether the nearest in Y are near in X (Venna & Kaski 2001).
+    """Return the trustworthiness T(k): 1 if nearest neighbors in Y are near in X (Venna & Kaski 2001).
 
     If one of the k nearest in Y is not among the k nearest in X, it costs the excess of its rank in X. T is 1
     minus the sum of costs over its maximum: in [0, 1], 1 is perfect, about 1/2 at random. The maximum is
@@ -278,7 +278,7 @@ trustworthiness: Callable[..., Any] = _shorthand(
 continuity: Callable[..., Any] = _shorthand(
     "continuity",
     (1.0, 0.99),
-    "Return C(k), the continuity: whether the nearest in X are near in Y; T(k) with X and Y exchanged.",
+    "Return the continuity C(k): 1 if nearest neighbors in X are near in Y; T(k) with X and Y exchanged.",
 )
 q_nx: Callable[..., Any] = _shorthand(
     "q_nx",
@@ -316,10 +316,10 @@ rand_index: Callable[..., Any] = _shorthand(
 def mrre(X: Any, Y: Any, n_neighbors: int | None = None, *, kind: MrreKind = "false", **options: Any) -> Any:
     """Return a mean relative rank error (Lee & Verleysen 2007): 0 is perfect, and reversed ranks score 1.
 
-    It is the sum over the k nearest of ``|r - s| / s``, with ranks s in their own space and r on the other
-    side, divided by H = sum of ``|n - 2s| / s``, the sum for reversed ranks. A little more than 1 is
-    possible: 1.25 for 4 points with 2 neighbors, and no more for up to 39 points. Unlike trustworthiness it
-    detects ranks exchanged within a neighborhood.
+    It is the sum over the k nearest of ``|r - s| / s``, divided by H = sum of ``|n - 2s| / s``, the sum for
+    reversed ranks. s is the rank in the space in which these are nearest, r that in the other. A little more
+    than 1 is possible: 1.25 for 4 points with 2 neighbors, and no more for up to 39 points. Unlike
+    trustworthiness it detects ranks exchanged within a neighborhood.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Borders between cells: every cell is settled between its neighbors, which hold its outer halo.
+"""Borders between cells: each cell is fitted again, while the outer points of its halo are held.
 
 The cells that hold a point agree on its place. Then each cell fits its own neighborhoods again (eq. 11 of
 Goldberg & Ritov 2009) for points deep enough in it, in turn with the best frames for them: overlapping Schwarz
@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 FREE = 0.5
-"""Points with a gap of at most this share of the width move while a cell is settled; the others are held."""
+"""Points with a gap of at most this share of the width move while a cell is fitted again; the others are held."""
 
 STEPS, REDUCTION = 8, 1e-2
 """Maximum number of steps of conjugate gradients for given frames, and the reduction of the residual."""

@@ -25,7 +25,7 @@ __all__ = ["embed", "faithfulness", "within"]
 Method = Literal["psa", "gp"]
 
 PASSES = 10
-"""Maximum number of passes that settle every cell between its neighbors."""
+"""Maximum number of passes that remove the seams between cells."""
 
 IN_CELLS = ("alignment", "annealing", "overlap_penalty", "solve_tol", "neighbors_method", "neighbors_recall")
 """The parameters that each cell is embedded with as all data would be."""
@@ -57,9 +57,9 @@ def embed(
     """Embed data of any size, cell by cell.
 
     A sample of the points defines the cells. Each cell, with a halo of points of its neighbors, is embedded by
-    itself. Cells are rotated and shifted until they agree on the points that they share, and then settled
-    between their neighbors. Only one cell is in memory at a time. The same data and parameters give the same
-    bits, for any number of threads.
+    itself. Cells are rotated and shifted until they agree on the points that they share. Then passes
+    remove the seams: each cell is fitted again, while the outer points of its halo are held. Only one cell is in
+    memory at a time. The same data and parameters give the same bits, for any number of threads.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def embed(
     tangent_neighbors : int, optional
         Number of neighbors from which tangents are found; by default as many as the noise requires.
     refine : {"auto", None}
-        "auto" finds frames again while cells are settled, unless tangents are from more points than
+        "auto" finds frames again in the passes that remove seams, unless tangents are from more points than
         neighborhoods hold.
     objective : {"R_N", "R"}
         Measure that refinement minimizes.
     passes : int, default 10
-        Maximum number of passes that settle the cells.
+        Maximum number of passes that remove the seams between cells.
     parameters : dict, optional
         More parameters of the estimator that embeds a cell.
     max_memory : float, optional

@@ -112,7 +112,7 @@ class Partition:
     trust : ndarray
         Weight of each of these overlaps, from 0 to 1.
     history : list of float
-        Objective of all neighborhoods, halos included, before each pass that settles the cells; 0 if frames
+        Objective of all neighborhoods, halos included, before each pass that removes seams; 0 if frames
         are not found again.
     failed : dict
         Cells that could not be embedded, with the reason.

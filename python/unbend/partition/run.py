@@ -117,7 +117,9 @@ def points_that_fit(allowed: int | None, size: Callable[[int], int], most: int =
     while allowed is not None and memory.IMPORTED + size(points) > allowed:
         if points <= FEWEST_POINTS:
             needed, has = memory.readable(memory.IMPORTED + size(points)), memory.readable(allowed)
-            raise MemoryError(f"cells of {points:,} points need about {needed}, but max_memory allows {has}")
+            raise MemoryError(
+                f"cells of {points:,} points need about {needed}, but max_memory allows {has}: raise it"
+            )
         points = max(FEWEST_POINTS, points - 2_000)
     return points
 

@@ -391,7 +391,7 @@ def test_without_a_command_the_help_is_printed(run):
             "--centers: 'few' is neither a whole number nor auto",
         ),
         (("compare", "x.npy"), "required: Y (see unbend compare --help)"),
-        (("compare", "x.npy", "y.npy", "y.npy"), "an embedding is given twice"),
+        (("compare", "x.npy", "y.npy", "y.npy"), "y.npy is given twice: give each embedding once"),
         (("compare", "x.npy", "y.npy", "--by", "beauty"), "by = 'beauty' is none of the merits measured"),
         (("compare", "x.npy", "y.npy", "--measures", "ranks,beauty"), "'beauty' is no measure"),
         (("compare", "x.npy", "y.npy", "--measures", ""), "'' is no measure"),
@@ -686,6 +686,7 @@ def test_nothing_is_overwritten_without_force(run, folder, place, monkeypatch):
             "unknown --method 'tsne': the values are psa, gp,",
         ),
         (("embed", "x.npy", "-o", "q.npy", "--method", "isomop"), "'isomop': did you mean 'isomap'?"),
+        (("embed", "x.npy", "-o", "q.npy", "--method", "umap"), "'umap': the values are psa, gp, isomap,"),
         (
             ("embed", "x.npy", "-o", "q.npy", "--refine", "much"),
             "unknown --refine 'much': the values are auto,",

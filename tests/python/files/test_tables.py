@@ -253,8 +253,8 @@ def test_what_is_said_of_columns(tmp_path):
     assert complaint(texts).endswith(f"to read only numeric columns, list them: {texts}:x")
     assert "has no column 'z': it has name, x, y" in complaint(f"{path}:x,z")
     assert "has no column 'nam': did you mean 'name'?" in complaint(f"{path}:-nam")
-    assert "a.csv has no columns 2-9: it has 3, and the first is 1" in complaint(f"{path}:2-9")
-    assert "has no columns 0: it has 3" in complaint(f"{path}:0")
+    assert "a.csv has no columns 2-9: its columns are 1 to 3" in complaint(f"{path}:2-9")
+    assert "has no column 0: its columns are 1 to 3" in complaint(f"{path}:0")
     assert "leaves no column: " in complaint(f"{path}:-name,-2-3")
     assert "column 1 (name): 'p' is not a number" in complaint(f"{path}:name")
     bare = put(tmp_path, "bare.csv", "1,2\n")
@@ -296,7 +296,7 @@ def test_a_first_column_that_does_not_count_is_kept(tmp_path):
     [
         ("x,y,kind\n1,2,3\n1,2,cat\n", "line 3, column 3 (kind): 'cat' is not a number"),
         ("1,2,cat\n", "line 1, column 3: 'cat' is not a number"),
-        ("1,2\n\n# no\n3,\n", "line 4, column 2: the cell is empty"),
+        ("1,2\n\n# no\n3,\n", "line 4, column 2: the cell is empty: fill it in"),
         ("1,2\n1,2,3\n", "line 2 has 3 columns, but the first has 2"),
         ("1,2\n1\n", "line 2 has 1 column, but the first has 2"),
         ("a;b\n1,5;2\n", "line 2, column 1 (a): '1,5' is not a number"),

@@ -39,12 +39,12 @@ __all__ = ["Isomap"]
     )
 )
 class Isomap(GraphEstimator):
-    """Isomap (Tenenbaum, de Silva & Langford 2000): all geodesic distances, shown at once.
+    """Isomap (Tenenbaum, de Silva & Langford 2000): classical scaling of geodesic distances.
 
-    The length of the shortest path between two points stands for their distance on the surface, and
-    classical scaling finds points with these distances. It is right where the surface is a convex piece of
-    the plane, rolled up in any way and sampled densely; it stretches holes and bulges. Global, and so robust
-    to noise.
+    The length of the shortest path between two points approximates their distance on the surface, and
+    classical scaling finds points with these distances. The result is right if the surface is a convex piece
+    of the plane, rolled up in any way and sampled densely. Holes and bulges are stretched. Isomap is robust to
+    noise, because it uses all distances.
 
     `transform` joins a point to its neighbors among the fitted points, in the component of the nearest, and
     places it by its geodesic distances to the landmarks. The error that it returns is the root mean square

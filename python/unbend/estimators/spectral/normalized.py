@@ -149,10 +149,10 @@ class ModifiedLLE(NormalizedEstimator):
 
 @estimator(NORMALIZED, scopes=("normalized",))
 class LTSA(NormalizedEstimator):
-    """Local tangent space alignment (Zhang & Zha 2004): each neighborhood is a linear image of its tangent.
+    """Local tangent space alignment (Zhang & Zha 2004): linear maps of local tangent coordinates.
 
-    The same idea as :class:`ProcrustesAlignment`, with linear maps instead of rotations. It finds an affine
-    image of the truth, if the surface is not too elongated and there is little noise.
+    It differs from :class:`ProcrustesAlignment` in that neighborhoods may be mapped by any linear map, not only
+    rotated. It finds an affine image of the truth, if the surface is not too elongated and there is little noise.
 
     Examples
     --------

@@ -107,7 +107,7 @@ class Rays:
         return means + self._solve(centered, right - (means[self._point] * centered).sum(axis=1))
 
     def newton(self, y: Array) -> Array:
-        """Return the Gauss-Newton step of each point."""
+        """Return the Gauss-Newton step of each point toward its measured distances."""
         units, lengths = self._units(y)
         return self._solve(units, self._distances - lengths)
 

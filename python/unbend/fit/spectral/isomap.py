@@ -114,7 +114,7 @@ class IsomapSettings:
         )
 
     def _paths(self, problem: Problem | ListedProblem) -> tuple[Paths, Array | None]:
-        """Return the shortest paths, and the mean length of the edges of each point if they are divided by it."""
+        """Return the shortest paths and, if conformal, the mean length of the edges of each point: its scale."""
         graph = problem.neighborhoods
         if isinstance(problem, ListedProblem):
             spread = spread_of(graph) if self.conformal else None

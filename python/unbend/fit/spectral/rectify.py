@@ -134,7 +134,7 @@ def best_map(x: Matrix, y: Matrix, graph: Neighborhoods, n_jobs: int | None) -> 
 
 
 def _condition(y: Matrix, matrix: Array) -> float:
-    """Return the condition of the map on Y with its variance made equal in all directions."""
+    """Return the condition number of the map from Y, scaled to unit variance in all directions, to the result."""
     centered = np.asarray(y, dtype=np.float64) - y.mean(axis=0, dtype=np.float64)
     largest = np.abs(centered).max()
     if largest == 0:
