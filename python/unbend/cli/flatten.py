@@ -49,9 +49,11 @@ def _plot(flat: ub.Flattening, options: argparse.Namespace) -> None:
 
 NUMBERS = {
     "n_flipped": "flipped triangles",
+    "n_overlapping": "triangles that lie on others",
     "symmetric_dirichlet": "symmetric Dirichlet energy, 4 for an isometry",
     "arap": "as-rigid-as-possible energy, 0 for an isometry",
     "edge_error": "mean change of edge lengths",
+    "distance_error": "mean change of geodesic distances over up to 7 edges",
     "area_error": "mean change of areas",
     "angle_error": "mean change of angles, in degrees",
     "stretch": "99 % of the area are stretched or compressed at most by this factor",
