@@ -72,7 +72,7 @@ class _Windows:
 
     sources: Faces  # Row of the source.
     sides: Faces
-    tails: Complex  # Where the side begins; from there, it runs counterclockwise around the source.
+    tails: Complex  # Beginning of the side, which runs counterclockwise around the source.
     heads: Complex
     right: Complex  # The directions that bound the wedge.
     left: Complex
