@@ -300,6 +300,18 @@ def flat_maps(folder):
                 print(f"| {name}{kind} | {'no' if barrier is False else 'yes'} | {ends} | {seconds:.1f} |")
 
 
+def chart_flips(folder):
+    """Refine FreeSurfer's left map with the triangles of charts, which a mesh does not need."""
+    print("\n| neighborhoods | flipped triangles of charts before | after | of the mesh |\n|---|--:|--:|--:|")
+    points, faces, flat = load(REAL[0], folder)
+    rings = ub.Neighborhoods.from_mesh(faces, len(points))
+    for name, graph in {"edges of the mesh": rings, "12 nearest in space": None}.items():
+        refined = ub.refine(points, flat, neighborhoods=graph, barrier=True)
+        before, after = refined.flips
+        left = ub.distortion(points, faces, refined.embedding).n_flipped
+        print(f"| {name} | {before} | {after} | {left} |")
+
+
 def minima(names, folder):
     """Compare published flat maps, scaled to the area of the mesh, with minima of the energy."""
     print(f"| mesh | map | {MINIMA_NUMBERS} |\n|---|---|--:|--:|--:|--:|--:|--:|")
@@ -378,7 +390,8 @@ def main():
     if options.minima:
         return minima([name for name in REAL[:3] if options.only in (None, name)], options.data)
     if options.flat:
-        return flat_maps(options.data)
+        flat_maps(options.data)
+        return chart_flips(options.data)
     if options.solvers:
         print(
             "| triangles | preconditioner | steps | s | CPU s, set up | CPU s, solve |\n|--:|---|--:|--:|--:|--:|"
