@@ -7,6 +7,7 @@ python benches/python/bench_mesh.py --broken 200             # damaged meshes: n
 python benches/python/bench_mesh.py --solvers 300000          # one Newton system of a folded sheet, three ways
 python benches/python/bench_mesh.py --cuts FILE              # length of seams and stretch
 python benches/python/bench_mesh.py --flat --data FOLDER     # FreeSurfer's flat maps, refined with a barrier
+python benches/python/bench_mesh.py --minima --data FOLDER   # published flat maps, and minima of the energy
 
 SLIM is libigl's, 10 steps from harmonic weights on a circle, as in its tutorial; ARAP takes 30 steps. Seconds are
 those of the wall clock from arrays to arrays, and of the processor.
@@ -24,11 +25,12 @@ from pathlib import Path
 
 import numpy as np
 import unbend as ub
+from scipy.spatial import procrustes
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests/python/mesh"))
 import shapes
 
-SLIM_STEPS, ARAP_STEPS = 10, 30
+SLIM_STEPS, ARAP_STEPS, CONVERGED_STEPS = 10, 30, 30
 REAL = ("cortex_fsaverage5_left_flat", "cortex_fsaverage5_right_flat", "sheencloth_241x241", "camelhead_uv")
 SLOW = 5.0  # Seconds of the processor after which a damaged mesh counts as slow.
 
@@ -101,13 +103,18 @@ def harmonic(points, faces):
     return igl.harmonic(points, faces, loop, igl.map_vertices_to_circle(points, loop), 1)
 
 
-def slim(points, faces):
+def slim_data(points, faces):
     import igl
 
     energy = igl.MappingEnergyType.SYMMETRIC_DIRICHLET
     start = harmonic(points, faces)
-    data = igl.slim_precompute(points, faces, start, energy, np.zeros(0, np.int64), np.zeros((0, 2)), 0.0)
-    return igl.slim_solve(data, SLIM_STEPS)
+    return igl.slim_precompute(points, faces, start, energy, np.zeros(0, np.int64), np.zeros((0, 2)), 0.0)
+
+
+def slim(points, faces):
+    import igl
+
+    return igl.slim_solve(slim_data(points, faces), SLIM_STEPS)
 
 
 def arap(points, faces):
@@ -138,8 +145,6 @@ def one(name, method, folder):
         rings = ub.Neighborhoods.from_mesh(faces, len(points))
         record["r_n"] = ub.faithfulness(points, uv, neighborhoods=rings).r_n
         if truth is not None:
-            from scipy.spatial import procrustes
-
             record["disparity"] = procrustes(truth, uv)[2]
     print(json.dumps(record))
 
@@ -295,6 +300,52 @@ def flat_maps(folder):
                 print(f"| {name}{kind} | {'no' if barrier is False else 'yes'} | {ends} | {seconds:.1f} |")
 
 
+def chart_flips(folder):
+    """Refine FreeSurfer's left map with the triangles of charts, which a mesh does not need."""
+    print("\n| neighborhoods | flipped triangles of charts before | after | of the mesh |\n|---|--:|--:|--:|")
+    points, faces, flat = load(REAL[0], folder)
+    rings = ub.Neighborhoods.from_mesh(faces, len(points))
+    for name, graph in {"edges of the mesh": rings, "12 nearest in space": None}.items():
+        refined = ub.refine(points, flat, neighborhoods=graph, barrier=True)
+        before, after = refined.flips
+        left = ub.distortion(points, faces, refined.embedding).n_flipped
+        print(f"| {name} | {before} | {after} | {left} |")
+
+
+def minima(names, folder):
+    """Compare published flat maps, scaled to the area of the mesh, with minima of the energy."""
+    print(f"| mesh | map | {MINIMA_NUMBERS} |\n|---|---|--:|--:|--:|--:|--:|--:|")
+    for name in names:
+        points, faces, flat = load(name, folder)
+        flat = flat * (total_area(points, faces) / total_area(np.c_[flat, np.zeros(len(flat))], faces)) ** 0.5
+        for method, uv in minimum_maps(points, faces, flat):
+            d = ub.distortion(points, faces, uv)
+            numbers = (
+                f"{d.symmetric_dirichlet:.6f} | {d.arap:.6f} | {d.edge_error:.2%} | {d.distance_error:.2%}"
+            )
+            disparity = procrustes(flat, uv)[2]
+            print(f"| {name} | {method} | {numbers} | {d.n_overlapping} | {disparity:.3e} |", flush=True)
+
+
+def minimum_maps(points, faces, flat):
+    """Yield flat maps with their names."""
+    exact = {"cut": False, "tol": 0.0, "max_iter": 400}
+    yield "published", flat
+    yield "unbend", ub.flatten(points, faces, cut=False).uv
+    yield "unbend, tol=0", ub.flatten(points, faces, **exact).uv
+    yield "unbend, tol=0, from the published", ub.flatten(points, faces, start=flat, **exact).uv
+    try:
+        import igl
+    except ImportError:
+        return
+    data = slim_data(points, faces)
+    yield f"libigl SLIM, {SLIM_STEPS} steps", igl.slim_solve(data, SLIM_STEPS)
+    yield f"libigl SLIM, {CONVERGED_STEPS} steps", igl.slim_solve(data, CONVERGED_STEPS - SLIM_STEPS)
+
+
+MINIMA_NUMBERS = "symmetric Dirichlet | ARAP | edge error | distance error | overlapping | disparity"
+
+
 def broken(count):
     outcomes, slowest = Counter(), 0.0
     for seed in range(count):
@@ -326,6 +377,7 @@ def main():
     parser.add_argument("--solvers", type=int, nargs="+", metavar="FACES", help="only solve one system")
     parser.add_argument("--cuts", metavar="FILE", help="only compare the seams of one .npz with X and faces")
     parser.add_argument("--flat", action="store_true", help="only refine the flat maps of --data")
+    parser.add_argument("--minima", action="store_true", help="only the published maps of --data, and minima")
     parser.add_argument("--only", metavar="NAME", help="only this mesh")
     parser.add_argument("--one", nargs=2, metavar=("MESH", "METHOD"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -335,8 +387,11 @@ def main():
         return broken(options.broken)
     if options.cuts:
         return cuts(options.cuts)
+    if options.minima:
+        return minima([name for name in REAL[:3] if options.only in (None, name)], options.data)
     if options.flat:
-        return flat_maps(options.data)
+        flat_maps(options.data)
+        return chart_flips(options.data)
     if options.solvers:
         print(
             "| triangles | preconditioner | steps | s | CPU s, set up | CPU s, solve |\n|--:|---|--:|--:|--:|--:|"

@@ -19,6 +19,7 @@ from .choose.selection import Candidate, Grid, Selection, select
 from .core.progress import Stopped
 from .fit.refine import Refinement, RefinementInterrupted, refine
 from .fit.spectral.rectify import Rectification, rectify
+from .graph.areas import point_areas
 from .graph.charts import Charts, charts
 from .graph.clean import CleanGraph, clean
 from .graph.neighbors import Neighborhoods, neighborhoods
@@ -136,6 +137,7 @@ __all__ = [
     "neighborhoods",
     "partition",
     "plot",
+    "point_areas",
     "price_of_normalization",
     "quality",
     "read_mesh",

@@ -49,9 +49,11 @@ def _plot(flat: ub.Flattening, options: argparse.Namespace) -> None:
 
 NUMBERS = {
     "n_flipped": "flipped triangles",
+    "n_overlapping": "triangles that lie on others",
     "symmetric_dirichlet": "symmetric Dirichlet energy, 4 for an isometry",
     "arap": "as-rigid-as-possible energy, 0 for an isometry",
     "edge_error": "mean change of edge lengths",
+    "distance_error": "mean change of geodesic distances over up to 7 edges",
     "area_error": "mean change of areas",
     "angle_error": "mean change of angles, in degrees",
     "stretch": "99 % of the area are stretched or compressed at most by this factor",
@@ -95,7 +97,10 @@ COMMAND = Command(
     "lay a triangle mesh flat without a flipped triangle",
     """\
 Lay the triangle mesh X flat: with as little stretch as possible, and without a
-flipped triangle.
+flipped triangle. A piece that is not a disc is cut along short paths, whose
+seams are exchanged for shorter ones. Further cuts continue from the map before,
+while that pays. Charts are set side by side and do not overlap each other; one
+that overlaps itself is reported.
 
 X is a .ply, .obj, .stl, .off or .gii file. The suffix of the output decides
 what is written: an .obj holds the mesh in space with texture coordinates; a
@@ -104,9 +109,9 @@ repaired where that changes no shape.
 """,
     f"""\
 X  triangle mesh
-{OUTPUT}--cut {{auto,yes,no}}  cut what is not a disc (auto)
+{OUTPUT}--cut {{auto,yes,no}}  cut what is not a disc, and discs stretched by 5 or more (auto)
 --energy {{symmetric_dirichlet,arap}}  energy to minimize (symmetric_dirichlet)
---max-stretch FACTOR  cut further until 99 %% of the area are stretched less
+--max-stretch FACTOR  cut until 99 %% of the area are stretched or compressed by at most this; a note says if not
 --plot FILE  plot the flat mesh, colored by stretch
 {JSON}""",
     """\
