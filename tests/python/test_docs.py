@@ -24,8 +24,8 @@ PAGES = [
     ROOT / "SECURITY.md",
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
-# Its blocks repeat measurements.
-SLOW = ROOT / "docs" / "decisions.md"
+# The blocks of one repeat measurements; those of the other draw pictures, with functions that have tests of their own.
+SLOW = [ROOT / "docs" / "decisions.md", ROOT / "docs" / "gallery.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -39,7 +39,7 @@ def called(page):
 
 
 WITH_BLOCKS = [
-    pytest.param(page, id=called(page), marks=[pytest.mark.slow] if page == SLOW else [])
+    pytest.param(page, id=called(page), marks=[pytest.mark.slow] if page in SLOW else [])
     for page in PAGES
     if blocks(page)
 ]
