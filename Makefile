@@ -31,10 +31,10 @@ test-rust: tools
 	cargo test --quiet
 
 test-python: $(VENV)/built
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 test-shuffled: $(VENV)/built ## the tests of the Python face in random order, from SHUFFLE=
-	$(BIN)/pytest -q -n 2 --dist loadfile --shuffle $(SHUFFLE)
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --shuffle $(SHUFFLE)
 
 lint: $(VENV)/built ## formatting, clippy, ruff, mypy, stubs
 	cargo fmt --all --check
