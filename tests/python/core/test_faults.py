@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 
 # Commands that compute nothing: one writes its result in place, the other as the package does.
 PLANTED = """
-import random, sys
+import os, random, sys
 from pathlib import Path
 import disks, kills
 from commands import Written
@@ -23,6 +23,8 @@ def parts(path):
     with open(path, "wb", buffering=0) as file:
         for _ in range(300):
             file.write(b"a line of the result\\n")
+            if file.tell() == 21 * 150:
+                os.truncate(file.fileno(), file.tell())  # a change in the midst, when it may be killed
 
 def in_place(inputs, force):
     parts("a.txt")
