@@ -31,10 +31,10 @@ test-rust: tools
 	cargo test --quiet
 
 test-python: $(VENV)/built
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 test-shuffled: $(VENV)/built ## the tests of the Python face in random order, from SHUFFLE=
-	$(BIN)/pytest -q -n 2 --dist loadfile --shuffle $(SHUFFLE)
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --shuffle $(SHUFFLE)
 
 lint: $(VENV)/built ## formatting, clippy, ruff, mypy, stubs
 	cargo fmt --all --check
@@ -63,8 +63,10 @@ soak: $(VENV)/built ## fits of all kinds in one process, for SOAK_MINUTES=120: m
 	$(BIN)/python tests/faults/soak.py --minutes $(SOAK_MINUTES)
 
 audit: $(VENV)/ready ## known holes and licenses of all dependencies
-	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
-	cargo deny check
+	@cargo deny --version >/dev/null 2>&1 || { echo "cargo-deny is missing: it is built now, which takes some minutes"; \
+		cargo install --quiet --locked cargo-deny; }
+	cargo deny --workspace check bans licenses sources
+	cargo deny --workspace check advisories
 	$(BIN)/pip install --quiet pip-audit
 	$(BIN)/pip freeze --exclude-editable > target/installed.txt
 	$(BIN)/pip-audit --strict --disable-pip --no-deps -r target/installed.txt

@@ -73,6 +73,8 @@ def on_files(options: argparse.Namespace) -> int:
         failures += counted("killed", killed, commands.COMMANDS, options.kills, options.minutes)
         in_folders = [each for each in commands.COMMANDS if each.folder]
         failures += counted("two runs in one folder", doubled, in_folders, options.runs, options.minutes)
+        if not options.disks:
+            return failures
         with disks.mounted(Path(folder, "disk")) as disk:
             rooms = {each.name: disks.peak(each, inputs, disk) for each in commands.COMMANDS} if disk else {}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-POINTS, CELL_POINTS = 250, 90
+POINTS, CELL_POINTS = 120, 50
 HIDDEN = re.compile(r"\.[^/]+\.[0-9a-f]{8}\.\w+|\.[^/]+\.[0-9a-f]{8}")
 """Names of temporary files, which a process that was killed leaves."""
 
@@ -157,9 +157,13 @@ def make_inputs(folder: Path) -> None:
 def import_all() -> None:
     """Import whatever the commands need, so that each run begins at once."""
     import anndata  # noqa: F401
+    import bokeh.io
+    import bokeh.layouts
+    import bokeh.plotting  # noqa: F401
     import matplotlib as mpl
 
     mpl.use("Agg")
+    import matplotlib.backends.backend_agg
     import matplotlib.pyplot  # noqa: F401
     import pyarrow.parquet  # noqa: F401
     import trimesh  # noqa: F401

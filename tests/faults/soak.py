@@ -50,9 +50,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10**6, help="rounds after which it ends (none)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the order of calls (0)")
     options = parser.parse_args()
-    import interrupts
+    import computations
 
-    states = soaked(interrupts.calls(), options)
+    states = soaked(computations.calls(), options)
     failures = complaints(states)
     print("\n".join(failures) or "memory, threads and files are as they were")
     return int(bool(failures))

@@ -11,6 +11,16 @@ settings.register_profile("default", **COMMON)
 settings.register_profile("ci", **COMMON, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
+LONGEST = (
+    "test_docs.py",
+    "test_cli.py",
+    "test_threads.py",
+    "test_partition.py",
+    "test_report.py",
+    "test_package.py",
+)
+"""Files that take longest. They come first, so that no process is left with one of them at the end."""
+
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -19,9 +29,12 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Shuffle the files, and the tests in each: results of one file are shared by its tests."""
+    """Run long files first, or shuffle files, and the tests in each: results of one are shared by its tests."""
     seed = config.getoption("--shuffle")
     if seed is None:
+        items.sort(
+            key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST)
+        )
         return
     rng = random.Random(seed)
     files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]

@@ -24,8 +24,8 @@ PAGES = [
     ROOT / "SECURITY.md",
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
-# Its blocks repeat measurements.
-SLOW = ROOT / "docs" / "decisions.md"
+# The blocks of one page repeat measurements. The other draws pictures, by functions that have tests of their own.
+SLOW = [ROOT / "docs" / "decisions.md", ROOT / "docs" / "gallery.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -39,7 +39,7 @@ def called(page):
 
 
 WITH_BLOCKS = [
-    pytest.param(page, id=called(page), marks=[pytest.mark.slow] if page == SLOW else [])
+    pytest.param(page, id=called(page), marks=[pytest.mark.slow] if page in SLOW else [])
     for page in PAGES
     if blocks(page)
 ]
@@ -60,9 +60,16 @@ def test_blocks_run(page, tmp_path, monkeypatch):
 
 
 NOTEBOOKS = sorted(ROOT.glob("docs/notebooks/*.ipynb"))
+WITH_TSNE = "judge_a_map"  # It waits for the t-SNE of scikit-learn.
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=called)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=called(path), marks=[pytest.mark.slow] if path.stem == WITH_TSNE else [])
+        for path in NOTEBOOKS
+    ],
+)
 @pytest.mark.filterwarnings("ignore")
 def test_notebooks_run(path, tmp_path, monkeypatch):
     """Every cell runs, and what is stored has the outputs of the same kinds."""

@@ -807,11 +807,52 @@ def finish(process):
     return process.returncode, out, err
 
 
-def interrupted(*arguments, cwd):
-    """Run a command, and interrupt it once it has used a second of processor time."""
-    code = "import unbend.cli; Strike(1.0).start(); sys.exit(unbend.cli.main(sys.argv[1:]))"
-    command = [sys.executable, "-c", IMPORT + code, *map(str, arguments)]
-    return finish(subprocess.Popen(command, cwd=cwd, stdout=-1, stderr=-1, text=True))
+# Imports what commands need, and carries out each in a fork, with Ctrl-C in the midst of its work.
+INTERRUPTED = """
+import json, os
+import unbend as ub, unbend.cli, unbend.report.page, unbend.report.scene
+from unbend.estimators import models
+for name in ub.__all__:
+    getattr(ub, name)
+for name, arguments in json.loads(sys.argv[1]).items():
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        for number, kind in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{name}.{kind}", os.O_CREAT | os.O_WRONLY), number)
+        os.chdir(name)
+        Strike(0.3).start()
+        code = unbend.cli.main(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    print(name, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+LONG = {
+    "embed": ("embed", "../x.npy", "-o", "y.npy", "--save", "m"),
+    "measure": ("measure", "../x.npy", "../x.npy", "--all"),
+    "compare": ("compare", "../x.npy", "../x.npy", "--json"),
+    "report": ("report", "../x.npy", "../x.npy", "-o", "r.html"),
+    "transform": ("transform", "../m", "../x.npy", "-o", "y.npy"),
+}
+"""Commands that would take seconds, each in a folder of its own."""
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    """The folder in which commands were interrupted, and the exit code of each."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    x = ub.datasets.swiss_roll(400_000, random_state=0)[0]
+    x = np.column_stack([x, x**2, np.sin(x)])
+    np.save(folder / "x.npy", x)
+    ub.GreedyProcrustes(refine=None, n_init=1, random_state=0).fit(x[:2000]).save(folder / "m")
+    for name in LONG:
+        (folder / name).mkdir()
+    command = [sys.executable, "-c", IMPORT + INTERRUPTED, json.dumps(LONG)]
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+    assert told.returncode == 0, told.stderr
+    return folder, dict(line.split() for line in told.stdout.splitlines())
 
 
 def test_process(folder):
@@ -844,34 +885,12 @@ def test_a_reader_that_leaves_is_no_error(folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-def test_embed_interrupted(tmp_path):
-    np.save(tmp_path / "x.npy", ub.datasets.swiss_roll(1_000_000, random_state=0)[0])
-    found = interrupted("embed", "x.npy", "-o", "y.npy", "--save", "m", cwd=tmp_path)
-    assert found == (130, "", "unbend: interrupted\n")
-    assert os.listdir(tmp_path) == ["x.npy"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("measure", "x.npy", "x.npy", "--all"),
-        ("compare", "x.npy", "x.npy", "--json"),
-        ("report", "x.npy", "x.npy", "-o", "r.html"),
-        ("transform", "m", "x.npy", "-o", "y.npy"),
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_any_command_interrupted(tmp_path, arguments):
-    x = ub.datasets.swiss_roll(1_000_000, random_state=0)[0]
-    np.save(tmp_path / "x.npy", np.column_stack([x, x**2, np.sin(x)]))
-    if "m" in arguments:
-        few = np.load(tmp_path / "x.npy", mmap_mode="r")[:50_000]
-        ub.GreedyProcrustes(refine=None, n_init=1, random_state=0).fit(few).save(tmp_path / "m")
-    before = sorted(os.listdir(tmp_path))
-    code, out, err = interrupted(*arguments, cwd=tmp_path)
-    assert (code, out, err.splitlines()[-1]) == (130, "", "unbend: interrupted")
-    assert sorted(os.listdir(tmp_path)) == before
+@pytest.mark.parametrize("name", LONG)
+def test_any_command_interrupted(interrupted, name):
+    folder, codes = interrupted
+    assert (codes[name], (folder / f"{name}.out").read_text()) == ("130", "")
+    assert (folder / f"{name}.err").read_text() == "unbend: interrupted\n"
+    assert os.listdir(folder / name) == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
