@@ -23,8 +23,8 @@ __all__ = [
     "MAX_BASES_ENTRIES", "MAX_DIM_WITH_BASES", "MAX_LISTED_NEIGHBORS", "MAX_MAGNITUDE", "MAX_ROOTS",
     "Patches", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle", "agreement",
     "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix", "cylinder", "evidence",
-    "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic", "grid", "hemisphere", "lay_out",
-    "lower_bound", "nearest", "overlap", "projected", "prune", "query", "rank_tables", "rectify",
+    "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic", "grid", "grown", "hemisphere",
+    "lay_out", "lower_bound", "nearest", "overlap", "projected", "prune", "query", "rank_tables", "rectify",
     "rotating_ball", "s_curve", "settled", "shepard", "skeleton", "smallest_eigenvectors", "spectra",
     "spectra_of", "spread", "strip", "swiss_roll", "swiss_roll_wittman", "three_peaks", "within",
 ]
@@ -243,6 +243,9 @@ def find_nearest(
 def within(
     x: _Matrix, radius: float, method: str, n_jobs: int, progress: _Report = None
 ) -> tuple[Graph, _Array]: ...
+def grown(
+    x: _Matrix, graph: Graph, distances: _Array, n_jobs: int, progress: _Report = None
+) -> tuple[Graph, _Array, _Indices] | None: ...
 def query(
     x: _Matrix, new: _Matrix, k: int, method: str, n_jobs: int, progress: _Report = None
 ) -> tuple[_Indices, _Array]: ...

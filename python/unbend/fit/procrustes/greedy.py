@@ -45,6 +45,8 @@ class GreedySettings(ProcrustesSettings):
             progress.best = float(np.min(trace["r_n"]))
         embedding = trace.pop("embedding").reshape(len(problem), problem.n_components)
         del trace["labels"]  # those of the neighborhoods
+        if problem.bonds is not None:  # Greedy steps do not know them: refinement fits both.
+            embedding, _ = problem.bonds.begun(embedding, problem.neighborhoods.component_labels)
         stages = Stages(self, problem, tangents, progress)
         draft = stages.opened(stages.refined(stages.draft(embedding)))
         return ProcrustesEmbedding(**stages.finished(draft), trace=trace)
