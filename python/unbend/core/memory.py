@@ -33,7 +33,7 @@ __all__ = [
 COEFFICIENTS: dict[str, dict[str, float]] = {
     "greedy": {"searched neighbor": 28.0, "refined coordinate": 310.0, "tangent or shape entry": 10.0,
         "tangent neighbor": 5.3, "start": 2.7, "cut axis": 610.0, "cut coordinate": 97.0,
-        "pair of sampled points": 50.0,
+        "pair of sampled points": 50.0, "bound neighbor": 30.0, "grouped entry": 16.0, "term": 300.0,
         "measured distance": 100.0},
     "alignment": {"point": 390.0, "tangent entry": 11.0, "shape entry": 13.0,
         "pair of axes": 8.1, "tangent neighbor": 7.9, "cut axis": 490.0, "cut coordinate": 60.0,

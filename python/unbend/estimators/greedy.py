@@ -78,8 +78,8 @@ class GreedyProcrustes(ProcrustesEstimator):
         super()._check_known(known, neighborhoods)
         if self.refine is None and not known.keys().isdisjoint(("ties", "fixed")):
             raise ValueError(
-                "refine = None does not go with ties or fixed points, which greedy steps do not know: leave refine "
-                "out, or use ProcrustesAlignment"
+                "refine = None does not go with ties or fixed points, which greedy steps do not know: leave "
+                "refine out, or use ProcrustesAlignment"
             )
 
     def _settings(self, sizes: Sizes) -> Any:

@@ -114,8 +114,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
         New points among old ones are carried by their neighbors, and others are embedded with the old points
         nearby. Then all attributes are those of all points, the old ones first, and `verdict_` judges the whole.
-        It takes a fraction of the time of a fit. Old points do not improve:
-        fit again once the new points say more than the old ones. An update that fails changes nothing.
+        It takes a fraction of the time of a fit. Old points do not improve: fit again once the new points say
+        more than the old ones. An update that fails changes nothing.
 
         Parameters
         ----------

@@ -19,11 +19,11 @@ Indices = npt.NDArray[np.uint32]
 def grown(
     points: _core.Points, old: Neighborhoods, n_jobs: int | None, progress: Any = None
 ) -> tuple[Neighborhoods, Indices] | None:
-    """Return the neighborhoods of all points, of which the first have those of `old`, as an exact search finds them.
+    """Return the neighborhoods of all points, the first of which have those of `old`, as an exact search does.
 
     The second result has the nearest old points of each new one. None if all points must be searched: if an exact
-    search of the old points did not find `old`, if some point has more copies than neighbors, or if there are more
-    than four columns, so that a search of all may be faster.
+    search of the old points did not find `old`, if some point has more copies than neighbors, or if there are
+    more than four columns, so that a search of all may be faster.
 
     Examples
     --------

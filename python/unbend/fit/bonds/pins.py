@@ -79,7 +79,7 @@ def _as_weights(weights: Any, count: int) -> Array:
     large = values[(values > MAX_WEIGHT) & np.isfinite(values)]
     if len(large):
         raise ValueError(
-            f"weights of fixed hold {large[0]:g}: they must be at most {MAX_WEIGHT:g}, or infinite for points that "
-            "do not move"
+            f"weights of fixed hold {large[0]:g}: they must be at most {MAX_WEIGHT:g}, or infinite for points "
+            "that do not move"
         )
     return values

@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.intp]
 
 MAX_WEIGHT = 1e6
-"""Largest weight of a tie or a pin. It leaves points apart by a millionth; larger ones spoil the solution of eq. 11."""
+"""Largest weight of a tie or a pin. With larger ones, eq. 11 is not solved to its tolerance."""
 
 
 @dataclass(frozen=True, eq=False)

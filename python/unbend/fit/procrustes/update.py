@@ -76,5 +76,5 @@ def _grown(
     graph = search_distinct(points, k, "auto", 1.0, problem.n_jobs, progress.progress)
     held = np.flatnonzero(~is_new)
     pins = Pins(held, y[rows[held]], np.full(len(held), np.inf)) if len(held) else None
-    local = replace(problem.of(rows), source=points, neighborhoods=graph, bonds=Bonds(pins))
+    local = replace(problem.of(rows.astype(np.uint32)), source=points, neighborhoods=graph, bonds=Bonds(pins))
     return settings.embed(local, progress).embedding[is_new]

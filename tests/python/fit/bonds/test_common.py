@@ -106,7 +106,9 @@ def test_what_does_not_go_together_is_refused(kind):
 
 
 def test_greedy_steps_alone_know_no_ties():
-    with pytest.raises(ValueError, match="refine = None does not go with ties .* or use ProcrustesAlignment"):
+    with pytest.raises(
+        ValueError, match=r"refine = None does not go with ties .* or use ProcrustesAlignment"
+    ):
         ub.GreedyProcrustes(refine=None).fit(X, ties=[[0, 1]])
 
 

@@ -58,7 +58,7 @@ def test_the_first_is_named_and_the_others_are_counted():
     (message,) = messages(copies=4, ties=pairs(0, 1, 0) + pairs(0, 2, 1) + pairs(0, 3, 2))
     assert message.startswith("group b")
     assert message.endswith("it may be turned or mirrored, and so may 2 others")
-    # The second of a chain is held at both ends, if in few points at each; the largest, the first, holds the others.
+    # The second of a chain is held at both ends, and the largest, here the first, holds the others.
     (message,) = messages(copies=3, ties=pairs(0, 1, 0, 1) + pairs(1, 2, 2, 3))
     assert message.startswith("group c (60 points) is held at 2 points")
 
