@@ -160,7 +160,7 @@ impl<'a, T: Coordinate> Growth<'a, T> {
         ((self.squared_distance(i, neighbors[last] as usize), neighbors[last]), distances[last])
     }
 
-    /// Summed axis after axis, as by the trees.
+    /// Summed axis after axis, as the trees sum it.
     fn squared_distance(&self, i: usize, j: usize) -> f64 {
         let (a, b) = (self.view.row(i), self.view.row(j));
         let add = |d2: f64, (&a, &b): (&T, &T)| {
