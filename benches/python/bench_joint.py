@@ -11,9 +11,9 @@ neighbors, and the worst ratio is printed. The motion is the root mean square di
 point in slices that follow each other. Noise is the error of two fits of single slices, added in squares; the
 motion should be at most the truth plus the noise.
 
-With --update, the new points are either random points of a roll with noise or its last tenth. The time of an
-update is compared with that of a fit of all points; errors are root mean square distances to the truth after the
-best motion of the old map, as shares of the usual distance of the nearest neighbor.
+With --update, the new points are either random points of a roll, with noise and without, or its last tenth.
+The time of an update is compared with that of a fit of all points; errors are root mean square distances to the
+truth after the best motion of the old map, as shares of the usual distance of the nearest neighbor.
 """
 
 import argparse
@@ -96,10 +96,9 @@ def timed(estimator, points, **given):
 
 def updates(n):
     """Compare updates of a map by a tenth of the points with fits of all points."""
-    x, truth = ub.datasets.swiss_roll(n, noise=NOISE, random_state=0)
-    spacing = np.median(ub.neighborhoods(truth, 1).distances)
     row(
         "new points",
+        "noise",
         "fit, CPU s",
         "update, CPU s",
         "share",
@@ -108,7 +107,17 @@ def updates(n):
         "error, new",
         "of a fit",
     )
-    row(*["---"] * 8)
+    row(*["---"] * 9)
+    for noise in (NOISE, 0.0):
+        update_rows(n, noise)
+    print()
+
+
+def update_rows(n, noise):
+    """Print the rows of one noise."""
+    x, truth = ub.datasets.swiss_roll(n, noise=noise, random_state=0)
+    ub.ProcrustesAlignment(random_state=0).fit(x[:2000]).update(x[2000:2200])  # imports
+    spacing = np.median(ub.neighborhoods(truth, 1).distances)
     orders = {
         "among the old": np.random.default_rng(0).permutation(n),
         "beyond them": np.argsort(truth[:, 0]),
@@ -125,8 +134,7 @@ def updates(n):
         apart, of_fit = errors(image, psa.embedding_, first), errors(image, whole.embedding_, first)
         cells = (f"{seconds:.2f}", f"{spent:.2f}", f"{spent / seconds:.2f}", f"{moved / spacing:.1g}")
         shares = (apart[:first], apart[first:], of_fit[first:])
-        row(name, *cells, *(f"{np.sqrt((part**2).mean()) / spacing:.2f}" for part in shares))
-    print()
+        row(name, f"{noise:g}", *cells, *(f"{np.sqrt((part**2).mean()) / spacing:.2f}" for part in shares))
 
 
 def errors(truth, y, first):

@@ -22,9 +22,9 @@ __all__ = [
     "Patches", "Paths", "Points", "Problem", "RankTables", "Stopped", "Tangents", "Triangle",
     "agreement", "align_pieces", "asim", "asim_all", "carry", "charts", "coranking_matrix",
     "cylinder", "evidence", "faithfulness", "find_nearest", "fishbowl", "gaussian_bump", "geodesic",
-    "grid", "hemisphere", "lay_out", "lower_bound", "nearest", "overlap", "projected", "prune",
-    "query", "rank_tables", "rectify", "rotating_ball", "s_curve", "settled", "shepard", "skeleton",
-    "smallest_eigenvectors", "spectra", "spectra_of", "spread", "strip", "swiss_roll",
+    "grid", "grown", "hemisphere", "lay_out", "lower_bound", "nearest", "overlap", "projected",
+    "prune", "query", "rank_tables", "rectify", "rotating_ball", "s_curve", "settled", "shepard",
+    "skeleton", "smallest_eigenvectors", "spectra", "spectra_of", "spread", "strip", "swiss_roll",
     "swiss_roll_wittman", "three_peaks", "within",
 ]
 # fmt: on
@@ -284,6 +284,9 @@ def find_nearest(
 def within(
     x: _Matrix, radius: float, method: str, n_jobs: int, progress: _Report = None
 ) -> tuple[Graph, _Array]: ...
+def grown(
+    x: _Matrix, graph: Graph, distances: _Array, n_jobs: int, progress: _Report = None
+) -> tuple[Graph, _Array, _Indices] | None: ...
 def query(
     x: _Matrix, new: _Matrix, k: int, method: str, n_jobs: int, progress: _Report = None
 ) -> tuple[_Indices, _Array]: ...

@@ -9,7 +9,7 @@ from ..core.progress import Callback
 from ..core.random import RandomState
 from ..fit.problem import Objective
 from ..fit.procrustes.greedy import GreedySettings, Tangent
-from ..graph.neighbors import DEFAULT_RECALL, SearchMethod
+from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
 from .base import estimator
 from .on_graph import ProcrustesEstimator
 from .tables.attributes import PROCRUSTES
@@ -78,6 +78,14 @@ class GreedyProcrustes(ProcrustesEstimator):
         if self.tangent != "neighborhood" and self.tangent_neighbors is not None:
             wide = f"tangent_neighbors = {self.tangent_neighbors}"
             raise ValueError(f"{wide} needs tangent = 'neighborhood': overlaps have no tangents of their own")
+
+    def _check_known(self, known: dict[str, Any], neighborhoods: Neighborhoods | None) -> None:
+        super()._check_known(known, neighborhoods)
+        if self.refine is None and not known.keys().isdisjoint(("ties", "fixed")):
+            raise ValueError(
+                "refine = None does not go with ties or fixed points, which greedy steps do not know: leave "
+                "refine out, or use ProcrustesAlignment"
+            )
 
     def _settings(self, sizes: Sizes) -> Any:
         if self.start is not None and self.start >= sizes.n:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core.arrays import Matrix
+from ..core.caller import warn
 from ..core.kinds import Kind
 from ..core.memory import Sizes
 from ..core.parameters import entries, table
 from ..fit.bonds import Bonds, Pins, Ties
+from ..fit.problem import Array, DisconnectedWarning, Indices
 from ..graph.groups import group_numbers, set_apart
 from ..metrics.sampling import sample_weights
 
@@ -32,6 +33,8 @@ FIT = table(
             its weight times the squared distance of the two to eq. 11; with weight 1, the default, it counts as
             much as the neighborhoods that hold a usual point. Lower it if points move between groups; with
             weight 0, ties only rotate, reflect and shift groups, and each keeps the shape of a fit of its own.
+            A pair that is given twice counts twice. A group needs d + 1 tied points in general position; with
+            fewer it may be turned or mirrored, and a :class:`DisconnectedWarning` is issued.
         fixed : tuple of arrays
             Points with known places: their indices, and their coordinates, of shape (m, d). They do not move,
             unless you add a third entry, one weight or m of them: then a point gives way, and its weight is that
@@ -46,9 +49,10 @@ FIT = table(
 class Joint:
     """Weights, groups and bonds of the points of a fit, checked."""
 
-    weights: npt.NDArray[np.float64] | None = field(default=None, repr=False)
-    groups: npt.NDArray[np.uint32] | None = field(default=None, repr=False)
+    weights: Array | None = field(default=None, repr=False)
+    groups: Indices | None = field(default=None, repr=False)
     bonds: Bonds | None = None
+    names: Any = field(default=None, repr=False)  # The label of the group of each point.
 
     @classmethod
     def of(
@@ -72,7 +76,8 @@ class Joint:
                 f"refine = {refine!r} does not go with ties or weights of fixed: set refine = 'global'"
             )
         numbers = None if groups is None else group_numbers(groups, n, k)
-        return cls(sample_weights(sample_weight, n), numbers, bonds)
+        names = None if numbers is None else np.asarray(groups)
+        return cls(sample_weights(sample_weight, n), numbers, bonds, names)
 
     def set_apart(self, x: Matrix) -> Matrix:
         """Return points with their groups far from each other."""
@@ -82,3 +87,22 @@ class Joint:
         """Return the sizes of a fit with those of its groups and bonds."""
         sizes = replace(sizes, grouped=self.groups is not None)
         return sizes if self.bonds is None else replace(sizes, bound=True, terms=self.bonds.n_terms)
+
+    def warn_of_loose(self, y: Array, labels: Indices) -> None:
+        """Warn if ties and fixed points leave some components `labels` of an embedding free to turn."""
+        loose = [] if self.bonds is None else self.bonds.loose(y, labels)
+        if not loose:
+            return
+        body, needed = loose[0], y.shape[1] + 1
+        name = (
+            f"the component of point {body.first:,}"
+            if self.names is None
+            else f"group {self.names[body.first]}"
+        )
+        more = f", and so may {len(loose) - 1:,} other{'s' * (len(loose) > 2)}" if len(loose) > 1 else ""
+        warn(
+            f"{name} ({body.size:,} points) is held at {body.n_held} point{'s' * (body.n_held > 1)} in general "
+            f"position by ties and fixed points, but {needed} are needed in {y.shape[1]} "
+            f"dimension{'s' * (y.shape[1] > 1)}: it may be turned or mirrored{more}",
+            DisconnectedWarning,
+        )

@@ -43,11 +43,12 @@ from ..graph.neighbors import DEFAULT_NEIGHBORS, Neighborhoods
 from ..graph.neighbors import neighborhoods as neighborhoods_of
 from ..metrics.faithful import measured
 from .base import Estimator, Placed, warn_if_equal
-from .joint import Joint
+from .joint import FIT, Joint
 
 __all__ = ["DisconnectedWarning", "GraphEstimator", "ProcrustesEstimator"]
 
 Self = TypeVar("Self", bound="GraphEstimator")
+Fitted = TypeVar("Fitted", bound="ProcrustesEstimator")
 
 MAX_MEASURED_NEIGHBORS = 50
 """At most this many neighbors of each point are used if `n_neighbors` is None."""
@@ -166,6 +167,7 @@ class GraphEstimator(Estimator):
         self.X_fit_, self.neighborhoods_ = problem.points if joint.groups is None else x, graph
         self.n_neighbors_, self.component_labels_ = graph.typical_size, problem.component_labels
         self.__dict__.update(embedding.attributes())
+        joint.warn_of_loose(self.embedding_, graph.component_labels)
 
     def _estimate(self, n: int, q: int, itemsize: int) -> int:
         k = min(DEFAULT_NEIGHBORS, n) if self.n_neighbors is None else self.n_neighbors
@@ -225,6 +227,36 @@ class ProcrustesEstimator(GraphEstimator):
 
     SETTINGS: ClassVar[type[ProcrustesSettings]]
 
+    @documented(FIT, FUNCTIONS)
+    def fit(
+        self: Fitted,
+        X: Any,
+        y: Any = None,
+        *,
+        neighborhoods: Neighborhoods | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        ties: Any = None,
+        fixed: Any = None,
+    ) -> Fitted:
+        """Embed the data; several groups of points in one map, and points with known places, if they are given.
+
+        A fit that fails, or is stopped or interrupted, leaves the estimator unchanged. float32 and float64
+        arrays are kept as they are, not copied, but for a copy while groups are fitted.
+
+        Parameters
+        ----------
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        known = {"sample_weight": sample_weight, "groups": groups, "ties": ties, "fixed": fixed}
+        given = {name: value for name, value in known.items() if value is not None}
+        return self._fitted(X, neighborhoods=neighborhoods, **given)
+
     def _check(self) -> None:
         super()._check()
         for name, value in (("cut", True), ("candidates", True)):
@@ -245,6 +277,7 @@ class ProcrustesEstimator(GraphEstimator):
     def _fit(
         self, X: Any, progress: Progress, neighborhoods: Neighborhoods | None = None, **known: Any
     ) -> None:
+        self._check_known(known, neighborhoods)
         if self.metric == "euclidean":
             super()._fit(X, progress, neighborhoods, **known)
         elif neighborhoods is not None:
@@ -253,6 +286,26 @@ class ProcrustesEstimator(GraphEstimator):
             )
         else:
             self._fit_distances(self._validated(X, reset=True), progress, **known)
+        groups = known.get("groups")
+        numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
+        self.groups_ = None if numbers is None or numbers.max() == 0 else numbers
+
+    def _check_known(self, known: dict[str, Any], neighborhoods: Neighborhoods | None) -> None:
+        """Raise a ValueError if weights, groups, ties or fixed points do not go with the parameters."""
+        if "groups" in known and neighborhoods is not None:
+            raise ValueError("groups say where neighbors are searched: pass no neighborhoods, or no groups")
+        if "groups" in known and self.metric == "precomputed":
+            raise ValueError(
+                "groups need points: with metric = 'precomputed', neighbors are those with distances"
+            )
+        is_bound = not known.keys().isdisjoint(("ties", "fixed"))
+        if not self.include_self and is_bound:
+            raise ValueError(
+                "include_self = False does not go with ties or fixed points: set include_self = True"
+            )
+        for name in ("cut", "candidates"):
+            if getattr(self, name) is True and is_bound:
+                raise ValueError(f"{name} = True does not go with ties or fixed points: leave {name} out")
 
     def _fit_distances(self, x: Any, progress: Progress, **known: Any) -> None:
         n, d = x.shape[0], int(self.n_components)
@@ -275,6 +328,7 @@ class ProcrustesEstimator(GraphEstimator):
         self.n_neighbors_, labels = problem.neighborhoods.typical_size, pairs.labels
         self.component_labels_ = labels if joint.bonds is None else joint.bonds.joined(labels)
         self.__dict__.update(embedding.attributes())
+        joint.warn_of_loose(self.embedding_, labels)
 
     def _measured_neighbors(self, x: Any) -> int:
         """Return the largest number of neighbors per point."""

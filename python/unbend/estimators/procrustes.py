@@ -12,27 +12,26 @@ from .. import _core
 from ..core import memory
 from ..core.arrays import Matrix, check_finite
 from ..core.memory import Sizes
-from ..core.parameters import documented
 from ..core.progress import Callback, Progress
 from ..core.random import RandomState
-from ..core.shared_parameters import FUNCTIONS
-from ..fit.problem import Objective, Problem, check_connected
+from ..fit.problem import Array, Objective, Problem, check_connected
 from ..fit.procrustes.alignment import AlignedEmbedding, AlignmentSettings, Method, warn_if_not_flat
 from ..fit.procrustes.conformal import refined_by_r_c, scaled
 from ..fit.procrustes.update import updated
 from ..fit.trust.run import judged
+from ..graph.grown import grown
 from ..graph.neighbors import DEFAULT_RECALL, Neighborhoods, SearchMethod
+from ..metrics.sampling import sample_weights
 from ..partition.embed import within
 from ..partition.run import USUAL_POINTS
 from .base import estimator
-from .joint import FIT
 from .on_graph import ProcrustesEstimator
 from .tables.attributes import PROCRUSTES
 
 __all__ = ["ProcrustesAlignment"]
 
 
-@estimator((*PROCRUSTES, "loops_", "alignment_", "groups_"), scopes=("procrustes",))
+@estimator((*PROCRUSTES, "loops_", "alignment_"), scopes=("procrustes",))
 class ProcrustesAlignment(ProcrustesEstimator):
     """Procrustes subspaces alignment (Goldberg & Ritov 2009, sections 4.2-4.3): all neighborhoods at once.
 
@@ -61,36 +60,6 @@ class ProcrustesAlignment(ProcrustesEstimator):
 
     ALGORITHM = "alignment"
     SETTINGS = AlignmentSettings
-
-    @documented(FIT, FUNCTIONS)
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        neighborhoods: Neighborhoods | None = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        ties: Any = None,
-        fixed: Any = None,
-    ) -> ProcrustesAlignment:
-        """Embed the data; several groups of points in one map, and points with known places, if they are given.
-
-        A fit that fails, or is stopped or interrupted, leaves the estimator unchanged. float32 and float64
-        arrays are kept as they are, not copied, but for a copy while groups are fitted.
-
-        Parameters
-        ----------
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        known = {"sample_weight": sample_weight, "groups": groups, "ties": ties, "fixed": fixed}
-        given = {name: value for name, value in known.items() if value is not None}
-        return self._fitted(X, neighborhoods=neighborhoods, **given)
 
     def __init__(
         self,
@@ -145,18 +114,21 @@ class ProcrustesAlignment(ProcrustesEstimator):
                     f"{name} = {value!r} is not possible with objective = 'R_C': leave {name} out"
                 )
 
-    def update(self, X: Any) -> ProcrustesAlignment:
+    def update(self, X: Any, *, sample_weight: Any = None) -> ProcrustesAlignment:
         """Add new points to the embedding. The old points stay exactly where they are.
 
         New points among old ones are carried by their neighbors, and others are embedded with the old points
-        nearby. Then all attributes are those of all points, the old ones first; `verdict_` judges the whole, and
-        all neighborhoods weigh the same. It takes a fraction of the time of a fit. Old points do not improve:
-        fit again once the new points say more than the old ones. An update that fails changes nothing.
+        nearby. Then all attributes are those of all points, the old ones first, and `verdict_` judges the whole.
+        It takes a fraction of the time of a fit. Old points do not improve: fit again once the new points say
+        more than the old ones. An update that fails changes nothing.
 
         Parameters
         ----------
         X : array-like of shape (m, q)
             New points.
+        sample_weight : array-like of shape (n + m,)
+            Weight of the neighborhood of each point, old ones first, in eq. 11 and `faithfulness_`. All count
+            equally by default, also after a fit with weights.
 
         Returns
         -------
@@ -182,7 +154,8 @@ class ProcrustesAlignment(ProcrustesEstimator):
         new = self._validated(X, reset=False)
         check_finite(new)
         points = np.concatenate([self.X_fit_, new.astype(self.X_fit_.dtype, copy=False)])
-        return self._done(points, lambda progress: self._update(points, progress))
+        weights = sample_weights(sample_weight, len(points))
+        return self._done(points, lambda progress: self._update(points, weights, progress))
 
     def _check_update(self) -> None:
         """Raise a ValueError if the embedding cannot take new points."""
@@ -202,18 +175,23 @@ class ProcrustesAlignment(ProcrustesEstimator):
             if held:
                 raise ValueError(f"the embedding {what}, so it takes no update: fit all points again")
 
-    def _update(self, points: Matrix, progress: Progress) -> None:
+    def _update(self, points: Matrix, weights: Array | None, progress: Progress) -> None:
         n, q = points.shape
         k = min(self.n_neighbors_, n - 1)
         sizes = Sizes(n, q, self.n_components, k, points.dtype.itemsize)
         sizes = replace(super()._sized(sizes), cut=False, bound=True)
         memory.check(memory.peak(self.ALGORITHM, sizes), self.max_memory)
         settings, checked = self._settings(sizes), _core.Points(points)
-        graph = self._search(checked, k, progress)
-        problem = Problem(checked, graph, int(self.n_components), self.objective, self.n_jobs)
+        with progress.stage("neighbors", n):
+            found = grown(checked, self.neighborhoods_, self.n_jobs, progress.progress)
+        graph, nearest = (self._search(checked, k, progress), None) if found is None else found
+        problem = Problem(
+            checked, graph, int(self.n_components), self.objective, self.n_jobs, weights=weights
+        )
         check_connected(problem.component_labels, self.disconnected)
-        y = updated(settings, problem, self.embedding_, self.neighborhoods_.component_labels, progress)
-        found = AlignedEmbedding(
+        labels = self.neighborhoods_.component_labels
+        y = updated(settings, problem, self.embedding_, labels, nearest, progress)
+        embedding = AlignedEmbedding(
             embedding=y,
             trace=self.trace_,
             tangent_neighbors=self.tangent_neighbors_,
@@ -226,35 +204,17 @@ class ProcrustesAlignment(ProcrustesEstimator):
             alignment=self.alignment_,
             loops=self.loops_,
         )
-        found = judged(found.measured(problem, progress), problem, progress)
+        embedding = judged(embedding.measured(problem, progress), problem, progress)
         self.X_fit_, self.neighborhoods_, self.component_labels_ = points, graph, graph.component_labels
-        self.__dict__.update(found.attributes())
+        self.__dict__.update(embedding.attributes())
 
-    def _fit(
-        self, X: Any, progress: Progress, neighborhoods: Neighborhoods | None = None, **known: Any
-    ) -> None:
+    def _check_known(self, known: dict[str, Any], neighborhoods: Neighborhoods | None) -> None:
         name = next(iter(known), None)
         if self.partition is not None and name is not None:
             raise ValueError(f"{name} is not possible in cells: set partition = None")
         if self.objective == "R_C" and name is not None:
             raise ValueError(f"{name} is not possible with objective = 'R_C': leave {name} out")
-        if "groups" in known and neighborhoods is not None:
-            raise ValueError("groups say where neighbors are searched: pass no neighborhoods, or no groups")
-        if "groups" in known and self.metric == "precomputed":
-            raise ValueError(
-                "groups need points: with metric = 'precomputed', neighbors are those with distances"
-            )
-        if not self.include_self and not known.keys().isdisjoint(("ties", "fixed")):
-            raise ValueError(
-                "include_self = False does not go with ties or fixed points: set include_self = True"
-            )
-        for name in ("cut", "candidates"):
-            if getattr(self, name) is True and not known.keys().isdisjoint(("ties", "fixed")):
-                raise ValueError(f"{name} = True does not go with ties or fixed points: leave {name} out")
-        super()._fit(X, progress, neighborhoods, **known)
-        groups = known.get("groups")
-        numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
-        self.groups_ = None if numbers is None or numbers.max() == 0 else numbers
+        super()._check_known(known, neighborhoods)
 
     def _neighbor_count(self, n: int, given: Neighborhoods | None) -> int:
         if given is not None and self.partition is not None:

@@ -33,12 +33,15 @@ class Carrier:
     """Usual distance of neighbors, if the embedding is cut. Only points on the nearest one's side carry then."""
     n_jobs: int | None = None
 
-    def carry(self, source: Matrix, target: Matrix, new: Matrix) -> tuple[Array, Array]:
+    def carry(
+        self, source: Matrix, target: Matrix, new: Matrix, lists: Indices | None = None
+    ) -> tuple[Array, Array]:
         """Return the images of new points of the source space, and the error of each.
 
-        A point belongs to the component of its nearest neighbor, and only that component carries it.
+        A point belongs to the component of its nearest neighbor, and only that component carries it. `lists`
+        are the known points nearest to each new one, if they were searched already.
         """
-        lists = self._query(source, new)
+        lists = self._query(source, new) if lists is None else lists
         placed, errors = self._carried(source, target, new, lists)
         if not self.labels.any():
             return placed, errors

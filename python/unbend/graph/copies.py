@@ -44,5 +44,5 @@ def search_distinct(
     lists = first[among.indices].reshape(-1, k)[place]
     lengths = np.asarray(among.distances).reshape(-1, k)[place]
     found = Neighborhoods(lists.astype(np.uint32).ravel(), n_neighbors=k, distances=lengths.ravel())
-    found.method, found.recall_ = among.method, among.recall_
+    found.method = among.method  # No recall: copies are not listed, though they are the nearest.
     return found

@@ -79,7 +79,7 @@ class Neighborhoods:
         Kind of search; None if another tool found them.
     recall_ : float or None
         Share of the true neighbors that are listed: 1 after an exact search, measured on a random sample of
-        points after an approximate one, None if another tool found them.
+        points after an approximate one, None if another tool found them, or if copies are left out.
     seconds : float or None
         Time that the search took.
 

@@ -40,6 +40,9 @@ _FEWEST_SOURCES = 50
 # Up to the first number of pairs (2000 points) all are measured by default; above it, the second number.
 _ALL_PAIRS, _SOME_PAIRS = 2_000_000, 1_000_000
 
+# Largest ratio of two weights. Beyond it, eq. 11 cannot be solved in double precision.
+MAX_WEIGHT_RATIO = 1e9
+
 _RANGES = {"residual_variance": (0.0, 1.0), "spearman": (-1.0, 1.0), "pearson": (-1.0, 1.0)}
 
 # Smallest sample of pairs. Standard errors come from 32 batches of at least 32 pairs.
@@ -239,6 +242,8 @@ def sample_weights(values: Any, n: int) -> Array | None:
     if values is None:
         return None
     try:
+        if np.iscomplexobj(values):
+            raise TypeError
         weights = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("sample_weight must hold one number for each point") from None
@@ -256,6 +261,11 @@ def sample_weights(values: Any, n: int) -> Array | None:
         raise ValueError(
             f"sample_weight of point {point} is {weights[point]:g}: it must be above 0 and finite; use a small "
             "one for a point that should hardly count"
+        )
+    if weights.min() < weights.max() / MAX_WEIGHT_RATIO:
+        raise ValueError(
+            f"sample_weight holds {weights.min():g} and {weights.max():g}: the largest may be at most "
+            f"{MAX_WEIGHT_RATIO:g} times the smallest; raise the smallest"
         )
     weights /= weights.max()
     return None if weights.min() == 1.0 else weights / weights.mean()

@@ -46,6 +46,16 @@ functions! {
         Ok((graph, distances, found.recall))
     };
 
+    /// The graph and distances of all points, of which the first have those of `graph`, and the nearest old points
+    /// of each new one; None if a search is as fast.
+    grown(x: Matrix, graph: Lists, distances: Flat) -> Option<(NewGraph, Array, Array<u32>)> = |m| {
+        let found = neighbors::grown(&points("X", x, m)?, &graph, distances, m)?;
+        Ok(found.map(|grown| {
+            let (graph, distances) = parts(grown.knn);
+            (graph, distances, Owned(grown.among_old))
+        }))
+    };
+
     /// (indices, distances) of the `k` nearest rows of `x` for every new point.
     query(x: Matrix, new: Matrix, k: usize, method: Name<Search>) -> (Array<u32>, Array) = |m| {
         let found = neighbors::query(&points("X", x, m)?, &points("new", new, m)?, k, method, m)?;

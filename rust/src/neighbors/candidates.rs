@@ -46,6 +46,13 @@ impl Candidates {
     pub fn room(&self) -> usize {
         self.d2.len()
     }
+
+    /// Clears everything, as [`Collector::restart`] does, for points before a (squared distance, index) alone.
+    pub fn restart_within(&mut self, own: u32, last: (f64, u32)) {
+        self.own = own;
+        self.d2.fill(last.0);
+        self.id.fill(last.1);
+    }
 }
 
 impl Collector for Candidates {

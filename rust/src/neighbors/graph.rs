@@ -92,6 +92,14 @@ impl Table {
         }
     }
 
+    /// Writes neighbors of point `i` and their distances.
+    pub fn copy(&self, i: u32, neighbors: &[u32], distances: &[f64]) {
+        for (place, (&j, &distance)) in (i as usize * self.k..).zip(neighbors.iter().zip(distances)) {
+            self.indices[place].store(j, Ordering::Relaxed);
+            self.distances[place].store(distance.to_bits(), Ordering::Relaxed);
+        }
+    }
+
     pub fn found(self) -> Found {
         let distances = self.distances.into_iter().map(|d| f64::from_bits(d.into_inner())).collect();
         Found { k: self.k, indices: self.indices.into_iter().map(AtomicU32::into_inner).collect(), distances }

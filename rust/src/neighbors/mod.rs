@@ -77,6 +77,15 @@ pub struct Nearest {
     pub recall: Option<f64>,
 }
 
+/// Neighbors of old and new points together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grown {
+    /// The neighbors of all points, and their distances.
+    pub knn: Knn,
+    /// The nearest old points of each new one, as many as it has neighbors.
+    pub among_old: Vec<u32>,
+}
+
 /// Up to this dimension, the kd-tree is always faster.
 pub const ALWAYS_TREE_DIM: usize = 4;
 
@@ -136,6 +145,33 @@ pub fn find(
 fn takes_long(points: &Points) -> bool {
     let (n, q) = (points.len() as f64, points.dim() as f64);
     n * n * (q + 64.0) > MAX_EXACT_WORK
+}
+
+/// The `k` nearest neighbors of all points as [`nearest`] finds them, of which the first have the lists `old` already.
+///
+/// `None` if the search is not the faster way: for more than [`ALWAYS_TREE_DIM`] dimensions, lists that differ in
+/// length, or without a new point; or if `distances` are not those of `old`. Fails if there are more old points than
+/// points, or not a distance for each neighbor.
+pub fn grown(
+    points: &Points,
+    old: &Neighborhoods,
+    distances: &[f64],
+    monitor: &dyn Monitor,
+) -> Result<Option<Grown>> {
+    let (n, first, total) = (points.len(), old.len(), old.indices().len());
+    if distances.len() != total {
+        let (left_len, right_len) = (distances.len(), total);
+        return Err(Error::LengthMismatch { left: "distances", left_len, right: "neighbors", right_len });
+    }
+    if first > n {
+        return Err(Error::LengthMismatch { left: "graph", left_len: first, right: "X", right_len: n });
+    }
+    match old.fixed_size() {
+        Some(k) if first < n && points.dim() <= ALWAYS_TREE_DIM => {
+            kdtree::grown(points, old, distances, k, monitor)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The `k` nearest neighbors of the points `centers`, or of all points: `k` indices per center, nearest first.

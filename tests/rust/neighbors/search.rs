@@ -481,3 +481,40 @@ fn one_point_has_no_neighbors() {
         assert_eq!(error, Error::TooFewPoints { n_neighbors: 1, n: 1 });
     }
 }
+
+fn check_grown(kind: Cloud, [n, m, q]: [usize; 3], k: usize, seed: u64) {
+    let x = double(kind, n, q, seed);
+    let all = ndarray::concatenate(Axis(0), &[x.view(), strangers(&x, kind, m, seed + 2).view()]).unwrap();
+    let old = nearest(x.view(), k, Search::Tree);
+    let found = neighbors::grown(&points(all.view()), &old.neighborhoods, &old.distances, &Unmonitored);
+    let grown = found.unwrap().unwrap();
+    let what = format!("{kind:?}, n = {n}, m = {m}, q = {q}, k = {k}, seed = {seed}");
+    assert_eq!(grown.knn, nearest(all.view(), k, Search::Tree), "{what}");
+    let (_, new) = all.view().split_at(Axis(0), n);
+    assert_eq!(grown.among_old, query(x.view(), new, k, Search::Tree).indices, "{what}");
+}
+
+#[test]
+fn lists_grow_to_those_of_a_search_on_every_cloud() {
+    for kind in CLOUDS {
+        for (sizes, k) in [([60, 7, 1], 3), ([90, 30, 2], 8), ([200, 1, 3], 12), ([40, 150, 4], 39)] {
+            check_grown(kind, sizes, k, 5);
+        }
+    }
+}
+
+#[test]
+fn lists_that_are_not_of_these_points_do_not_grow() {
+    let x = gaussian(50, 3, 0);
+    let (first, wide) = (|m| x.view().split_at(Axis(0), m).0.to_owned(), gaussian(50, 5, 0));
+    let old = nearest(first(40).view(), 5, Search::Tree);
+    let found = |x: &Array2<f64>, distances: &[f64]| {
+        neighbors::grown(&points(x.view()), &old.neighborhoods, distances, &Unmonitored)
+    };
+    assert!(found(&x, &old.distances).unwrap().is_some());
+    assert_eq!(found(&gaussian(50, 3, 1), &old.distances), Ok(None));
+    assert_eq!(found(&wide, &old.distances), Ok(None));
+    assert_eq!(found(&first(40), &old.distances), Ok(None));
+    assert!(matches!(found(&x, &old.distances[1..]), Err(Error::LengthMismatch { .. })));
+    assert!(matches!(found(&first(30), &old.distances), Err(Error::LengthMismatch { .. })));
+}

@@ -23,6 +23,7 @@ ON_GRAPH = (
 PROCRUSTES = (
     *ON_GRAPH,
     "tangent_neighbors_",
+    "groups_",
     "refinement_",
     "n_iter_",
     "cut_pairs_",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from .pins import Pins
 from .ties import Ties
+
+if TYPE_CHECKING:
+    from .loose import LooseBody
 
 __all__ = ["Bonds", "Pins", "Ties"]
 
@@ -59,3 +63,9 @@ class Bonds:
         from .motions import brought_together
 
         return brought_together(y, labels, self.pins, self.ties)
+
+    def loose(self, y: Array, labels: Indices) -> list[LooseBody]:
+        """Return what the bonds leave free to turn, or to be mirrored, in an embedding of components `labels`."""
+        from .loose import loose_bodies
+
+        return loose_bodies(y, labels, self.pins, self.ties)

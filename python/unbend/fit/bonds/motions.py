@@ -20,7 +20,7 @@ from ... import _core
 from .pins import Pins
 from .ties import Ties
 
-__all__ = ["brought_together", "joined"]
+__all__ = ["brought_together", "joined", "links_of"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
@@ -31,7 +31,7 @@ UNDECIDED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class _Links:
+class Links:
     """Pairs of points of two components that should come together; all arrays have an entry for each."""
 
     ends: Rows  # Shape (m, 2). The components, the lower first.
@@ -64,7 +64,7 @@ def brought_together(y: Array, labels: Indices, pins: Pins | None, ties: Ties | 
     """Return the embedding with its components moved, and the rotation of each."""
     count, d = int(labels.max()) + 1, y.shape[1]
     rotations, translations = np.tile(np.eye(d), (count + 1, 1, 1)), np.zeros((count + 1, d))
-    links = _links(y, labels, pins, ties, count)
+    links = links_of(y, labels, pins, ties, count)
     if len(links.ends):
         overlaps = _overlaps(links, count + 1)
         rotations = _rotations(overlaps, count + 1, d)
@@ -80,7 +80,7 @@ def brought_together(y: Array, labels: Indices, pins: Pins | None, ties: Ties | 
     return moved, rotations[:count]
 
 
-def _links(y: Array, labels: Indices, pins: Pins | None, ties: Ties | None, count: int) -> _Links:
+def links_of(y: Array, labels: Indices, pins: Pins | None, ties: Ties | None, count: int) -> Links:
     """Return the ties between components, and the pins as links to the component of their places."""
     d = y.shape[1]
     ends, one, two, weights = (
@@ -105,10 +105,10 @@ def _links(y: Array, labels: Indices, pins: Pins | None, ties: Ties | None, coun
         two.append(pins.places)
         weights.append(np.where(pins.is_soft, pins.weights, 1.0))
     rows, first, second = np.concatenate(ends), np.concatenate(one), np.concatenate(two)
-    return _Links(rows, first, second, np.concatenate(weights))
+    return Links(rows, first, second, np.concatenate(weights))
 
 
-def _overlaps(links: _Links, count: int) -> _Overlaps:
+def _overlaps(links: Links, count: int) -> _Overlaps:
     """Return the moments of the links of each two components."""
     keys, place = np.unique(links.ends[:, 0] * count + links.ends[:, 1], return_inverse=True)
     place, size = place.ravel(), len(keys)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.arrays import as_points, check_finite
+from .ties import MAX_WEIGHT
 
 __all__ = ["Pins"]
 
@@ -39,12 +40,12 @@ class Pins:
                 "fixed must be two arrays: indices of points, and their coordinates; weights may follow"
             ) from None
         rows = np.asarray(indices)
+        if rows.size == 0:
+            raise ValueError("fixed holds no points: leave it out")
         if rows.ndim != 1 or rows.dtype.kind not in "iu":
             raise ValueError(
                 f"indices of fixed have shape {rows.shape} and type {rows.dtype}: give whole numbers"
             )
-        if len(rows) == 0:
-            raise ValueError("fixed holds no points: leave it out")
         wrong = rows[(rows < 0) | (rows >= n)]
         if len(wrong):
             raise ValueError(f"fixed holds point {wrong[0]}, but points are numbered from 0 to {n - 1}")
@@ -75,4 +76,10 @@ def _as_weights(weights: Any, count: int) -> Array:
     wrong = values[~(values > 0)]
     if len(wrong):
         raise ValueError(f"weights of fixed hold {wrong[0]:g}: they must be above 0; leave such points out")
+    large = values[(values > MAX_WEIGHT) & np.isfinite(values)]
+    if len(large):
+        raise ValueError(
+            f"weights of fixed hold {large[0]:g}: they must be at most {MAX_WEIGHT:g}, or infinite for points "
+            "that do not move"
+        )
     return values

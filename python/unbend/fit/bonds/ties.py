@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ties"]
+__all__ = ["MAX_WEIGHT", "Ties"]
 
 Array = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.intp]
+
+MAX_WEIGHT = 1e6
+"""Largest weight of a tie or a pin. With larger ones, eq. 11 is not solved to its tolerance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +28,8 @@ class Ties:
     def of(cls, ties: Any, n: int) -> Ties | None:
         """Check pairs of `n` points, with a third column for weights or without; None if there are none."""
         try:
+            if np.asarray(ties).dtype.kind in "bc":
+                raise TypeError
             rows = np.asarray(ties, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError("ties must be rows (i, j) or (i, j, weight) of numbers") from None
@@ -43,10 +48,10 @@ class Ties:
         if len(same):
             raise ValueError(f"row {same[0]} of ties joins point {pairs[same[0], 0]} to itself: leave it out")
         weights = rows[:, 2] if rows.shape[1] == 3 else np.ones(len(rows))
-        bad = ~((weights >= 0) & np.isfinite(weights))
+        bad = ~((weights >= 0) & (weights <= MAX_WEIGHT))
         if bad.any():
             raise ValueError(
-                f"row {np.flatnonzero(bad)[0]} of ties has weight {weights[bad][0]:g}: it must be at least 0 and "
-                "finite"
+                f"row {np.flatnonzero(bad)[0]} of ties has weight {weights[bad][0]:g}: it must be from 0 to "
+                f"{MAX_WEIGHT:g}"
             )
         return cls(pairs, weights)

@@ -45,6 +45,8 @@ class GreedySettings(ProcrustesSettings):
         if len(found["r_n"]):
             progress.best = float(np.min(found["r_n"]))
         embedding = found["embedding"].reshape(len(problem), problem.n_components)
+        if problem.bonds is not None:  # Greedy steps do not know them: refinement fits both.
+            embedding, _ = problem.bonds.begun(embedding, problem.neighborhoods.component_labels)
         stages = Stages(self, problem, tangents, progress)
         draft = stages.opened(stages.refined(stages.draft(embedding)))
         return ProcrustesEmbedding(**stages.finished(draft), trace=trace)

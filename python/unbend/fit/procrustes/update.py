@@ -33,9 +33,13 @@ def updated(
     problem: Problem,
     known: Array,
     labels: Indices,
+    nearest: Indices | None,
     progress: Progress,
 ) -> Array:
-    """Return the embedding of all points; the first have the places `known` and belong to components `labels`."""
+    """Return the embedding of all points; the first have the places `known` and belong to components `labels`.
+
+    `nearest` are the old points nearest to each new one, if they were searched already.
+    """
     first, k = len(known), problem.neighborhoods.typical_size
     y = np.empty((len(problem), problem.n_components))
     y[:first] = known
@@ -44,7 +48,8 @@ def updated(
     among, beyond = (first + np.flatnonzero(which) for which in (is_among, ~is_among))
     if len(among):
         carrier = Carrier(labels, k, n_jobs=problem.n_jobs)
-        y[among], _ = carrier.carry(problem.points[:first], known, problem.points[among])
+        own = None if nearest is None else nearest[among - first]
+        y[among], _ = carrier.carry(problem.points[:first], known, problem.points[among], own)
     if len(beyond):
         y[beyond] = _grown(settings, problem, y, beyond, progress)
     held = np.arange(first)
@@ -71,5 +76,5 @@ def _grown(
     graph = search_distinct(points, k, "auto", 1.0, problem.n_jobs, progress.progress)
     held = np.flatnonzero(~is_new)
     pins = Pins(held, y[rows[held]], np.full(len(held), np.inf)) if len(held) else None
-    local = replace(problem, source=points, neighborhoods=graph, bonds=Bonds(pins))
+    local = replace(problem.of(rows.astype(np.uint32)), source=points, neighborhoods=graph, bonds=Bonds(pins))
     return settings.embed(local, progress).embedding[is_new]

@@ -6,9 +6,11 @@
 //!
 //! Cost: O(n log n) to build; about O(n k log n) to search while the data are narrow.
 
+mod grown;
 mod ranks;
 mod tree;
 
+pub use grown::grown;
 pub use ranks::{counted_share, ranks};
 
 use rayon::prelude::*;

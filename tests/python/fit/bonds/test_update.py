@@ -76,7 +76,7 @@ def test_an_update_that_fails_changes_nothing():
 def test_maps_that_take_no_update():
     groups = np.repeat([0, 1], 100)
     psa = ub.ProcrustesAlignment().fit(
-        np.random.default_rng(0).random((200, 2)), groups=groups, ties=[[0, 100], [1, 101]]
+        np.random.default_rng(0).random((200, 2)), groups=groups, ties=[[0, 100], [1, 101], [2, 102]]
     )
     with pytest.raises(ValueError, match="the embedding is of groups, so it takes no update"):
         psa.update(np.zeros((1, 2)))
