@@ -16,6 +16,10 @@ __all__ = ["GreedySettings", "Tangent"]
 
 Tangent = Literal["neighborhood", "overlap", "paper"]
 
+MAX_ASSEMBLED_RATIO = 2.0
+"""Eq. 11 is solved for the frames of the greedy steps if R_N is at most this many times its lower bound. Above it,
+refinement would gain more than that can."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GreedySettings(ProcrustesSettings):
@@ -32,6 +36,8 @@ class GreedySettings(ProcrustesSettings):
         else:
             tangents = problem.core.tangents(None, 0)
         start = None if self.start is None else problem.place(self.start)
+        stages = Stages(self, problem, tangents, progress)
+        assembles = stages.assembles and self.tangent == "neighborhood"
         with progress.stage("greedy", self.n_init * len(problem)):
             trace = tangents.greedy(
                 self.tangent,
@@ -39,12 +45,13 @@ class GreedySettings(ProcrustesSettings):
                 start,
                 seed_from(self.random_state),
                 problem.order,
+                MAX_ASSEMBLED_RATIO if assembles else None,
                 progress.progress,
             )
         if len(trace["r_n"]):
             progress.best = float(np.min(trace["r_n"]))
         embedding = trace.pop("embedding").reshape(len(problem), problem.n_components)
         del trace["labels"]  # those of the neighborhoods
-        stages = Stages(self, problem, tangents, progress)
-        draft = stages.opened(stages.refined(stages.draft(embedding)))
+        draft, before = stages.assembled(stages.draft(embedding), trace.pop("right_hand_side"))
+        draft = stages.opened(draft, before)
         return ProcrustesEmbedding(**stages.finished(draft), trace=trace)

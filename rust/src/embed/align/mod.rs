@@ -355,7 +355,7 @@ impl Scratch {
 
 /// out = A B, all d x d.
 #[inline(always)]
-pub(super) fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
+pub(in crate::embed) fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
     for (column, b) in out.chunks_exact_mut(d).zip(b.chunks_exact(d)) {
         (0..d).for_each(|row| column[row] = (0..d).map(|e| a[e * d + row] * b[e]).sum());
     }
