@@ -115,6 +115,17 @@ class ProcrustesEmbedding(Embedding):
         return replace(found, refinement=refinement)
 
 
+    def measured(self: Found, problem: Problem, progress: Progress) -> Found:
+        """Return the embedding with its faithfulness, which a refinement without steps may have estimated."""
+        found = super().measured(problem, progress)
+        m, refinement = found.faithfulness, found.refinement
+        if refinement is None or m is None or refinement.n_iter or refinement.objective != "R_N":
+            return found
+        if problem.bonds is not None or not refinement.history:
+            return found
+        return replace(found, refinement=replace(refinement, history=[m.r_n]))
+
+
 @dataclass(frozen=True)
 class Draft:
     """An embedding between two stages: on its sheet, refined or not, with two sides or unknown ones."""
@@ -170,22 +181,21 @@ class Stages:
             and self.tangents.n_neighbors is None
         )
 
-    def assembled(
-        self, draft: Draft, right_hand_side: Array | None
-    ) -> tuple[Draft, Faithfulness | None]:
-        """Return the solution of eq. 11 with its measures, if refinement would gain nothing from there.
+    def assembled(self, draft: Draft, trace: dict[str, Any]) -> tuple[Draft, Faithfulness | None]:
+        """Return the solution of eq. 11 for the frames of greedy steps, refined if that gains anything.
 
-        Otherwise return the draft refined, without measures.
+        If it is worse than the best of several starts, the draft is refined instead. The measures are those of the
+        embedding, if no step of refinement was taken.
         """
+        right_hand_side = trace.pop("right_hand_side")
         if right_hand_side is None:
             return self.refined(draft), None
         with self.progress.stage("refine"):
-            solved, measures = self._solved(draft, right_hand_side)
-            m, tol = measures, self.settings.refine_tol
-            if m is None or m.r_n - m.lower_bound >= tol * m.r_n:
+            solved, m = self._solved(draft, right_hand_side)
+            if m is None or m.r_n >= np.min(trace["r_n"], initial=math.inf):
                 return self.refined(draft), None
-            refinement = Refinement(solved.sheet.embedding, [m.r_n], "converged", 0, "R_N")
-            return replace(solved, refinement=refinement), m
+            found = self.refined(solved, m)
+        return found, None if found.refinement is None or found.refinement.n_iter else m
 
     def _solved(self, draft: Draft, right_hand_side: Array) -> tuple[Draft, Faithfulness | None]:
         """Return the solution of eq. 11 with its measures; the draft without, if the callback stops it."""
@@ -193,7 +203,7 @@ class Stages:
         try:
             solution = solve(core, right_hand_side, start.ravel(), tol=SOLVE_TOL, ask=self._ask)
             solved = self.draft(solution.embedding.reshape(start.shape))
-            return solved, self._measured(solved.sheet)
+            return solved, self.problem.roughly(solved.sheet.embedding)
         except _core.Stopped:
             return draft, None
         except KeyboardInterrupt as interrupt:
@@ -211,7 +221,7 @@ class Stages:
         """
         if draft.stopped or not self._policy.allows(self.problem.n_components):
             return draft if draft.refinement else self.refined(draft)
-        whole, before = draft.sheet, before or self._measured(draft.sheet)
+        whole, before = draft.sheet, before or self.problem.roughly(draft.sheet.embedding)
         cutter = Cutter(self.problem, self.tangents, self.progress)
         if self._looks(before):
             draft = self._cut(draft, before, cutter)

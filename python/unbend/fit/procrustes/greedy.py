@@ -52,6 +52,6 @@ class GreedySettings(ProcrustesSettings):
             progress.best = float(np.min(trace["r_n"]))
         embedding = trace.pop("embedding").reshape(len(problem), problem.n_components)
         del trace["labels"]  # those of the neighborhoods
-        draft, before = stages.assembled(stages.draft(embedding), trace.pop("right_hand_side"))
+        draft, before = stages.assembled(stages.draft(embedding), trace)
         draft = stages.opened(draft, before)
         return ProcrustesEmbedding(**stages.finished(draft), trace=trace)

@@ -27,6 +27,7 @@ use crate::union_find::UnionFind;
 
 pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
+pub(super) use self::tree::carry_along;
 pub use tree::{Tree, tree, tree_of_pieces};
 
 const STAGE: &str = "alignment";
@@ -163,6 +164,12 @@ impl Connection {
     /// A_i for every point, column after column, if data are narrow.
     pub(super) fn frames(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<Option<Vec<f64>>> {
         self.bases.as_ref().map(|bases| bases.frames(rotations, monitor)).transpose()
+    }
+
+    /// True if tangents are planes in three dimensions: any two share a line.
+    #[inline(always)]
+    fn has_normals(&self) -> bool {
+        self.n_components == 2 && self.bases.as_ref().is_some_and(|bases| bases.size() == 6)
     }
 
     /// Writes P_i'P_j of neighbors.
@@ -355,7 +362,7 @@ impl Scratch {
 
 /// out = A B, all d x d.
 #[inline(always)]
-pub(in crate::embed) fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
+pub(super) fn multiply(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
     for (column, b) in out.chunks_exact_mut(d).zip(b.chunks_exact(d)) {
         (0..d).for_each(|row| column[row] = (0..d).map(|e| a[e * d + row] * b[e]).sum());
     }

@@ -1,14 +1,10 @@
 //! Frames carried from neighborhood to neighborhood, in the order in which greedy steps reached them.
 
 use crate::charts::Atlas;
-use crate::embed::align::{Bases, multiply};
+use crate::embed::align::{Bases, carry_along};
 use crate::embed::check_indices;
 use crate::error::Result;
-use crate::linalg::polars;
 use crate::monitor::{Monitor, Silent};
-use crate::parallel::fill_rows;
-
-const STAGE: &str = "frames";
 
 /// O_i for every point of narrow data: polar(P_i'P_p) O_p for its parent p, and 1 where i is its own parent.
 ///
@@ -20,32 +16,6 @@ pub fn carried_frames(atlas: &Atlas, parents: &[u32], monitor: &dyn Monitor) -> 
     super::check_len("the parents", n, "X", atlas.neighborhoods().len())?;
     check_indices(parents, 1, n)?;
     let Some(bases) = Bases::of(atlas) else { return Ok(None) };
-    let (size, mut turns) = (d * d, vec![0.0; n * d * d]);
-    let state = || (vec![0.0; size], [0.0], Vec::new());
-    fill_rows(&mut turns, size, STAGE, &Silent(monitor), state, |(product, sum, spare), i, turn| {
-        bases.product(i, parents[i] as usize, product);
-        polars(product, d, d, turn, sum, spare);
-    })?;
-    monitor.check()?;
-    Ok(Some(chained(turns, parents, d)))
-}
-
-/// Every matrix times that of its parent, which is multiplied first.
-fn chained(mut turns: Vec<f64>, parents: &[u32], d: usize) -> Vec<f64> {
-    let (size, mut waiting) = (d * d, Vec::new());
-    let (mut own, mut above) = (vec![0.0; size], vec![0.0; size]);
-    let mut reached: Vec<bool> = (0..).zip(parents).map(|(i, &parent): (u32, _)| i == parent).collect();
-    for i in 0..parents.len() {
-        let mut at = i;
-        while !std::mem::replace(&mut reached[at], true) {
-            waiting.push(at);
-            at = parents[at] as usize;
-        }
-        while let Some(child) = waiting.pop() {
-            own.copy_from_slice(&turns[child * size..][..size]);
-            above.copy_from_slice(&turns[parents[child] as usize * size..][..size]);
-            multiply(&own, &above, d, &mut turns[child * size..][..size]);
-        }
-    }
-    turns
+    let compare = |i: usize, parent: usize, product: &mut [f64]| bases.product(i, parent, product);
+    carry_along(parents, d, compare, &Silent(monitor)).map(Some)
 }
