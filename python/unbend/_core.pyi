@@ -199,7 +199,7 @@ class Tangents:
         start: int | None,
         seed: int,
         names: _Indices | None = None,
-        assemble: float | None = None,
+        assemble: tuple[float, float] | None = None,
         progress: _Report = None,
     ) -> dict[str, Any]: ...
     def tree(self, progress: _Report = None) -> dict[str, Any]: ...

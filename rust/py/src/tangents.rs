@@ -132,7 +132,7 @@ methods! {
     /// An embedding that aligns each neighborhood with those before it.
     greedy(
         tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None,
-        assemble: Option<f64> = None
+        assemble: Option<(f64, f64)> = None
     ) -> Greedy = |aligner| {
         let Task { x, graph, d, monitor, .. } = *aligner.task;
         // Charts are not kept: they are used again only if the embedding is cut.
@@ -144,7 +144,7 @@ methods! {
         let params = GreedyParams { n_init, start, seed, names, at_once: tangent == Source::Paper };
         let found = embed::greedy(&atlas, &params, monitor)?;
         let right_hand_side = match assemble {
-            Some(limit) if found.is_within(limit) => embed::carried_frames(&atlas, &found.parents, monitor)?
+            Some(limits) if found.is_within(limits) => embed::carried_frames(&atlas, &found.parents, monitor)?
                 .map(|rotations| aligner.task.refiner()?.right_hand_side(&atlas, &rotations, monitor))
                 .transpose()?,
             _ => None,

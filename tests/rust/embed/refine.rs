@@ -1,7 +1,7 @@
 //! The two halves of refinement: against dense matrices, and against what is proved of their alternation.
 
 use nalgebra::DMatrix;
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array2, Axis, Slice};
 use unbend::embed::{Centering, Frames, Objective, Refiner};
 use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, measure, neighbors};
 
@@ -195,7 +195,7 @@ fn one_size_changes_no_frames() {
 #[test]
 fn frames_do_not_depend_on_how_points_are_stored() {
     let (x, y) = (gaussian(90, 3, 317).mapv(|v| v as f32), gaussian(90, 4, 318).mapv(|v| v as f32));
-    let (wide_x, strided) = (x.mapv(f64::from), y.slice(s![.., ..;2]));
+    let (wide_x, strided) = (x.mapv(f64::from), y.slice_axis(Axis(1), Slice::new(0, None, 2)));
     let (graph, plain) = (nearest(&wide_x, 8), strided.mapv(f64::from));
     let [single, images] =
         [Points::new("X", x.view(), &Unmonitored), Points::new("Y", strided, &Unmonitored)].map(Result::unwrap);

@@ -181,21 +181,21 @@ class Stages:
             and self.tangents.n_neighbors is None
         )
 
-    def assembled(self, draft: Draft, trace: dict[str, Any]) -> tuple[Draft, Faithfulness | None]:
-        """Return the solution of eq. 11 for the frames of greedy steps, refined if that gains anything.
+    def assembled(
+        self, draft: Draft, right_hand_side: Array | None
+    ) -> tuple[Draft, Faithfulness | None]:
+        """Return the solution of eq. 11 with its measures, if refinement would gain nothing from there.
 
-        If it is worse than the best of several starts, the draft is refined instead. The measures are those of the
-        embedding, if no step of refinement was taken.
+        Otherwise return the draft refined, without measures.
         """
-        right_hand_side = trace.pop("right_hand_side")
         if right_hand_side is None:
             return self.refined(draft), None
         with self.progress.stage("refine"):
             solved, m = self._solved(draft, right_hand_side)
-            if m is None or m.r_n >= np.min(trace["r_n"], initial=math.inf):
+            if m is None or m.r_n - m.lower_bound >= self.settings.refine_tol * m.r_n:
                 return self.refined(draft), None
-            found = self.refined(solved, m)
-        return found, None if found.refinement is None or found.refinement.n_iter else m
+            refinement = Refinement(solved.sheet.embedding, [m.r_n], "converged", 0, "R_N")
+            return replace(solved, refinement=refinement), m
 
     def _solved(self, draft: Draft, right_hand_side: Array) -> tuple[Draft, Faithfulness | None]:
         """Return the solution of eq. 11 with its measures; the draft without, if the callback stops it."""

@@ -16,9 +16,9 @@ __all__ = ["GreedySettings", "Tangent"]
 
 Tangent = Literal["neighborhood", "overlap", "paper"]
 
-MAX_ASSEMBLED_RATIO = 2.0
-"""Eq. 11 is solved for the frames of the greedy steps if R_N is at most this many times its lower bound. Above it,
-refinement would gain more than that can."""
+ASSEMBLED_RATIOS = (1.05, 2.0)
+"""Eq. 11 is solved for the frames of the greedy steps if R_N is between these multiples of its lower bound. Below them,
+two steps of refinement come nearer to the bound; above them, the data are not clean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +45,13 @@ class GreedySettings(ProcrustesSettings):
                 start,
                 seed_from(self.random_state),
                 problem.order,
-                MAX_ASSEMBLED_RATIO if assembles else None,
+                ASSEMBLED_RATIOS if assembles else None,
                 progress.progress,
             )
         if len(trace["r_n"]):
             progress.best = float(np.min(trace["r_n"]))
         embedding = trace.pop("embedding").reshape(len(problem), problem.n_components)
         del trace["labels"]  # those of the neighborhoods
-        draft, before = stages.assembled(stages.draft(embedding), trace)
+        draft, before = stages.assembled(stages.draft(embedding), trace.pop("right_hand_side"))
         draft = stages.opened(draft, before)
         return ProcrustesEmbedding(**stages.finished(draft), trace=trace)

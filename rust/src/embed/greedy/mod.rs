@@ -98,10 +98,10 @@ pub struct Greedy {
 }
 
 impl Greedy {
-    /// True if R_N of the best start is at most `limit` times the lower bound, or not known.
-    pub fn is_within(&self, limit: f64) -> bool {
-        let least = self.r_n.iter().copied().fold(f64::INFINITY, f64::min);
-        self.lower_bound.is_none_or(|bound| least <= limit * bound)
+    /// True if R_N of the best of several starts is within these multiples of the lower bound.
+    pub fn is_within(&self, (least, most): (f64, f64)) -> bool {
+        let r_n = self.r_n.iter().copied().fold(f64::INFINITY, f64::min);
+        self.lower_bound.is_some_and(|bound| least * bound <= r_n && r_n <= most * bound)
     }
 }
 
