@@ -124,7 +124,7 @@ class Problem:
         return measured(self.source, self.apart(y), graph, cut=cut, **options)
 
     def roughly(self, y: Array) -> Faithfulness:
-        """Measure an embedding for decisions: of narrow data with many points, evenly spaced neighborhoods only."""
+        """Measure an embedding for decisions: evenly spaced neighborhoods, if the data are narrow and many."""
         step = len(self) // MAX_ROUGH_POINTS
         if step < 2 or self.source.dim > MAX_RENUMBERED_COLUMNS:
             return self.faithfulness(y)

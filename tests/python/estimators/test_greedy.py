@@ -131,7 +131,8 @@ def test_clean_data_leave_nothing_to_refine(seed):
     clean, coordinates = roll(3000, seed=seed)
     gp = fit(clean, random_state=seed, refine_tol=0.02)
     m = gp.faithfulness_
-    assert gp.refinement_.status == "converged" and gp.n_iter_ == 0
+    assert gp.refinement_.status == "converged"
+    assert gp.n_iter_ == 0
     assert gp.refinement_.history == [m.r_n]
     assert m.r_n - m.lower_bound < 0.5 * (gp.trace_["r_n"].min() - m.lower_bound)
     assert procrustes(coordinates, gp.embedding_)[2] < 1e-4

@@ -555,7 +555,8 @@ fn many_points_are_compared_by_some_neighborhoods() {
     let centers: Vec<u32> = (0..n as u32).step_by(3).collect();
     let y = as_array(&found);
     let params = measure::FaithfulnessParams { centers: Some(&centers), ..Default::default() };
-    let means = measure::faithfulness(&points, &self::points(&y), &graph, params, &Unmonitored).unwrap().means;
+    let means =
+        measure::faithfulness(&points, &self::points(&y), &graph, params, &Unmonitored).unwrap().means;
     assert_eq!((means.r_n, Some(means.lower_bound)), (found.r_n[found.kept[0] as usize], found.lower_bound));
     let ratio = means.r_n / means.lower_bound;
     assert!(found.is_within((1.0, 1.01 * ratio)));

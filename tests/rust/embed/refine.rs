@@ -198,7 +198,8 @@ fn frames_do_not_depend_on_how_points_are_stored() {
     let (wide_x, strided) = (x.mapv(f64::from), y.slice_axis(Axis(1), Slice::new(0, None, 2)));
     let (graph, plain) = (nearest(&wide_x, 8), strided.mapv(f64::from));
     let [single, images] =
-        [Points::new("X", x.view(), &Unmonitored), Points::new("Y", strided, &Unmonitored)].map(Result::unwrap);
+        [Points::new("X", x.view(), &Unmonitored), Points::new("Y", strided, &Unmonitored)]
+            .map(Result::unwrap);
     let refiner = refiner(&wide_x, &graph, 2, Objective::RN);
     let expected = frames(&refiner, &wide_x, &plain, &graph);
     let found = refiner.frames(&single, &images, &graph, &Unmonitored).unwrap();

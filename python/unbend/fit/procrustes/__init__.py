@@ -114,7 +114,6 @@ class ProcrustesEmbedding(Embedding):
         refinement = found.refinement and replace(found.refinement, embedding=found.embedding)
         return replace(found, refinement=refinement)
 
-
     def measured(self: Found, problem: Problem, progress: Progress) -> Found:
         """Return the embedding with its faithfulness, which a refinement without steps may have estimated."""
         found = super().measured(problem, progress)
@@ -181,9 +180,7 @@ class Stages:
             and self.tangents.n_neighbors is None
         )
 
-    def assembled(
-        self, draft: Draft, right_hand_side: Array | None
-    ) -> tuple[Draft, Faithfulness | None]:
+    def assembled(self, draft: Draft, right_hand_side: Array | None) -> tuple[Draft, Faithfulness | None]:
         """Return the solution of eq. 11 with its measures, if refinement would gain nothing from there.
 
         Otherwise return the draft refined, without measures.

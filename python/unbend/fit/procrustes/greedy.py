@@ -17,8 +17,8 @@ __all__ = ["GreedySettings", "Tangent"]
 Tangent = Literal["neighborhood", "overlap", "paper"]
 
 ASSEMBLED_RATIOS = (1.05, 2.0)
-"""Eq. 11 is solved for the frames of the greedy steps if R_N is between these multiples of its lower bound. Below them,
-two steps of refinement come nearer to the bound; above them, the data are not clean."""
+"""Eq. 11 is solved for the frames of the greedy steps if R_N is between these multiples of its lower bound. Below
+them, two steps of refinement come nearer to the bound; above them, the data are not clean."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,9 +25,9 @@ use crate::neighbors::Neighborhoods;
 use crate::parallel::{map_blocks, map_points};
 use crate::union_find::UnionFind;
 
+pub(super) use self::tree::carry_along;
 pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
-pub(super) use self::tree::carry_along;
 pub use tree::{Tree, tree, tree_of_pieces};
 
 const STAGE: &str = "alignment";

@@ -179,12 +179,17 @@ pub fn galerkin(
 ) -> Result<Rows> {
     let n: usize = restriction.blocks.iter().map(|block| block.len()).sum();
     let flows = flows(edges, prolongation, n, monitor)?;
-    let full = Rows::build(n, monitor, || Sums::new(n), |sums, a, block| {
-        for (i, share) in restriction.entries(a) {
-            flows.entries(i).for_each(|(b, flow)| sums.add(b as u32, f64::from(share) * f64::from(flow)));
-        }
-        sums.take(|column| column != a as u32, block);
-    })?;
+    let full = Rows::build(
+        n,
+        monitor,
+        || Sums::new(n),
+        |sums, a, block| {
+            for (i, share) in restriction.entries(a) {
+                flows.entries(i).for_each(|(b, flow)| sums.add(b as u32, f64::from(share) * f64::from(flow)));
+            }
+            sums.take(|column| column != a as u32, block);
+        },
+    )?;
     drop(flows);
     mirrored(full, monitor)
 }
@@ -192,15 +197,20 @@ pub fn galerkin(
 /// -A P, where A is the Laplacian of the edges.
 fn flows(edges: &Rows, prolongation: &Rows, n: usize, monitor: &dyn Monitor) -> Result<Rows> {
     let rows = edges.blocks.iter().map(|block| block.len()).sum();
-    Rows::build(rows, monitor, || Sums::new(n), |sums, i, block| {
-        let mut held = 0.0;
-        for (j, w) in edges.entries(i) {
-            held += f64::from(w);
-            prolongation.entries(j).for_each(|(b, p)| sums.add(b as u32, f64::from(w) * f64::from(p)));
-        }
-        prolongation.entries(i).for_each(|(b, p)| sums.add(b as u32, -held * f64::from(p)));
-        sums.take(|_| true, block);
-    })
+    Rows::build(
+        rows,
+        monitor,
+        || Sums::new(n),
+        |sums, i, block| {
+            let mut held = 0.0;
+            for (j, w) in edges.entries(i) {
+                held += f64::from(w);
+                prolongation.entries(j).for_each(|(b, p)| sums.add(b as u32, f64::from(w) * f64::from(p)));
+            }
+            prolongation.entries(i).for_each(|(b, p)| sums.add(b as u32, -held * f64::from(p)));
+            sums.take(|_| true, block);
+        },
+    )
 }
 
 /// The half above the diagonal in place of that below, which rounding made different.
