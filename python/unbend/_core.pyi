@@ -199,8 +199,9 @@ class Tangents:
         start: int | None,
         seed: int,
         names: _Indices | None = None,
-        assemble: tuple[float, float] | None = None,
         progress: _Report = None,
+        *,
+        assemble: tuple[float, float] | None = None,
     ) -> dict[str, Any]: ...
     def tree(self, progress: _Report = None) -> dict[str, Any]: ...
     def round(self, vectors: _Array, sweep: bool, progress: _Report = None) -> dict[str, Any]: ...

@@ -131,8 +131,8 @@ methods! {
 
     /// An embedding that aligns each neighborhood with those before it.
     greedy(
-        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None,
-        assemble: Option<(f64, f64)> = None
+        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None;
+        assemble: Option<(f64, f64)>
     ) -> Greedy = |aligner| {
         let Task { x, graph, d, monitor, .. } = *aligner.task;
         // Charts are not kept: they are used again only if the embedding is cut.

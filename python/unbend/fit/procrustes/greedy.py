@@ -45,8 +45,8 @@ class GreedySettings(ProcrustesSettings):
                 start,
                 seed_from(self.random_state),
                 problem.order,
-                ASSEMBLED_RATIOS if assembles else None,
                 progress.progress,
+                assemble=ASSEMBLED_RATIOS if assembles else None,
             )
         if len(trace["r_n"]):
             progress.best = float(np.min(trace["r_n"]))
