@@ -97,6 +97,7 @@ class _Trace(TypedDict):
     other_side: int
 
 class _Greedy(TypedDict):
+    right_hand_side: _Array | None
     embedding: _Array
     labels: _Indices
     r_n: _Array
@@ -241,6 +242,8 @@ class Tangents:
         seed: int,
         names: _Indices | None = None,
         progress: _Report = None,
+        *,
+        assemble: tuple[float, float] | None = None,
     ) -> _Greedy: ...
     def tree(self, progress: _Report = None) -> _Tree: ...
     def round(self, vectors: _Array, sweep: bool, progress: _Report = None) -> _Aligned: ...

@@ -23,9 +23,10 @@ STUB = HERE.parents[1] / "python" / "unbend" / "_core.pyi"
 MACRO = re.compile(r"^(functions|methods|record)! \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
 ENTRY = re.compile(
     r'^    (?:#\[pyo3\(name = "(?P<name>\w+)"\)\]\n    )?(?P<rust>\w+)'
-    r"\((?P<arguments>[^)]*)\) -> (?P<result>.*?) = \|",
+    r"\((?P<arguments>(?:[^()]|\([^()]*\))*)\) -> (?P<result>.*?) = \|",
     re.DOTALL | re.MULTILINE,
 )
+COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 RECORD = re.compile(r"(\w+) of [\w:]+ \{(.*)\}", re.DOTALL)
 ALIAS = re.compile(r"^type (\w+) = (.*?);", re.DOTALL | re.MULTILINE)
 TUPLE = re.compile(r"^#\[derive\(IntoPyObject\)\]\n(?:pub )?struct (\w+)\((.*?)\);", re.MULTILINE)
@@ -121,6 +122,7 @@ def arguments(text, types):
 
 def signatures(source):
     """Yield (class or "", name, stub) for every entry of the macros of a file."""
+    source = COMMENT.sub("", source)
     named = dict(ALIAS.findall(source))
     named |= {name: f"({fields})" for name, fields in TUPLE.findall(source)}
     types, macros = Types(named), MACRO.findall(source)

@@ -32,6 +32,10 @@ MIN_RENUMBERED_POINTS, MAX_RENUMBERED_COLUMNS = 50_000, 16
 """Fewest points and most columns of data that are renumbered: a copy costs less than it saves."""
 
 
+MAX_ROUGH_POINTS = 100_000
+"""Number of neighborhoods that tell the measures of all to a few tenths of a percent."""
+
+
 class DisconnectedWarning(UserWarning):
     """The neighborhood graph falls into components, each of which is embedded by itself.
 
@@ -118,6 +122,16 @@ class Problem:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "core": core, "own": True, "weights": self.weights}
         options["include_self"] = self.include_self
         return measured(self.source, self.apart(y), graph, cut=cut, **options)
+
+    def roughly(self, y: Array) -> Faithfulness:
+        """Measure an embedding for decisions: evenly spaced neighborhoods, if the data are narrow and many."""
+        step = len(self) // MAX_ROUGH_POINTS
+        if step < 2 or self.source.dim > MAX_RENUMBERED_COLUMNS:
+            return self.faithfulness(y)
+        centers = np.arange(0, len(self), step, dtype=np.uint32)
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "own": True, "weights": self.weights}
+        options |= {"include_self": self.include_self, "centers": centers}
+        return measured(self.source, self.apart(y), self.neighborhoods, **options)
 
     def apart(self, y: Array) -> Array:
         """Return an embedding with components that ties lay on each other side by side, to look for overlap."""

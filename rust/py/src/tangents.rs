@@ -77,6 +77,8 @@ record! {
 
 #[derive(IntoPyObject)]
 struct Greedy {
+    /// That of eq. 11 for frames carried along the steps, if it is wanted.
+    right_hand_side: Option<Array>,
     embedding: Array,
     labels: Array<u32>,
     r_n: Array,
@@ -129,7 +131,8 @@ methods! {
 
     /// An embedding that aligns each neighborhood with those before it.
     greedy(
-        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None
+        tangent: Name<Source>, n_init: usize, start: Option<usize>, seed: u64, names: Option<Flat<u32>> = None;
+        assemble: Option<(f64, f64)>
     ) -> Greedy = |aligner| {
         let Task { x, graph, d, monitor, .. } = *aligner.task;
         // Charts are not kept: they are used again only if the embedding is cut.
@@ -140,7 +143,14 @@ methods! {
         }?;
         let params = GreedyParams { n_init, start, seed, names, at_once: tangent == Source::Paper };
         let found = embed::greedy(&atlas, &params, monitor)?;
+        let right_hand_side = match assemble {
+            Some(limits) if found.is_within(limits) => embed::carried_frames(&atlas, &found.parents, monitor)?
+                .map(|rotations| aligner.task.refiner()?.right_hand_side(&atlas, &rotations, monitor))
+                .transpose()?,
+            _ => None,
+        };
         Ok(Greedy {
+            right_hand_side: right_hand_side.map(Owned),
             embedding: Owned(found.embedding),
             labels: Owned(found.labels),
             r_n: Owned(found.r_n),

@@ -24,6 +24,9 @@ pub enum Error {
     /// More points than `u32` can number.
     #[error("{n} points are too many: at most {limit} can be numbered")]
     TooManyPoints { n: usize, limit: usize },
+    /// More edges than `u32` can number.
+    #[error("{n} pairs of neighbors are too many: at most {limit} can be numbered, lower n_neighbors")]
+    TooManyEdges { n: usize, limit: usize },
     /// `n_neighbors` is zero.
     #[error("n_neighbors = 0 is too few: at least 1 is needed")]
     NoNeighbors,

@@ -278,10 +278,18 @@ fn divide_by_largest(values: &mut [f64]) {
 }
 
 /// Several neighborhoods of one size side by side, centered, reused by the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Abreast<const Q: usize> {
     /// Point after point, each from all neighborhoods.
     pub points: Vec<[Lanes; Q]>,
+    /// Means before the points were centered, relative to the first points.
+    pub means: [Lanes; Q],
+}
+
+impl<const Q: usize> Default for Abreast<Q> {
+    fn default() -> Self {
+        Abreast { points: vec![], means: [ZERO; Q] }
+    }
 }
 
 impl<const Q: usize> Abreast<Q> {
@@ -307,9 +315,9 @@ impl<const Q: usize> Abreast<Q> {
                 mean[a] += point[a];
             }
         }
-        let mean = mean.map(|sum| sum / Lanes::splat(self.points.len() as f64));
+        self.means = mean.map(|sum| sum / Lanes::splat(self.points.len() as f64));
         for point in &mut self.points {
-            (0..Q).for_each(|a| point[a] = point[a] - mean[a]);
+            (0..Q).for_each(|a| point[a] = point[a] - self.means[a]);
         }
     }
 }

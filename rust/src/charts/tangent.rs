@@ -2,19 +2,13 @@
 
 use super::local::{Abreast, Local};
 use crate::error::{Error, Result, check_rows};
-use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot as lane_dot};
+use crate::linalg::lanes::{FLAT, Lanes, SIZES, WIDTH, ZERO, dot as lane_dot};
 use crate::linalg::principal::principal;
 use crate::linalg::{column, combine, distance2_to_combination, dot, first, orthogonalize, symmetric_eigen};
 use crate::monitor::Monitor;
 use crate::neighbors::Neighborhoods;
 use crate::parallel::map_blocks;
 use crate::points::{Points, Rows};
-
-/// Squared extents between these are found side by side with others.
-const SIZES: std::ops::Range<f64> = 1e-100..1e100;
-
-/// A neighborhood with a squared extent below this share of its largest within the tangent is fitted alone.
-const FLAT: f64 = 1e-4;
 
 /// P_i, Theta_i = H X_i P_i, and the residual of the neighborhood. Its memory is reused by the next neighborhood.
 #[derive(Debug, Default, Clone)]

@@ -13,7 +13,7 @@ mod refine;
 
 pub use assemble::{frames_of, place};
 pub use carry::{Carried, carry, extend};
-pub use greedy::{Greedy, GreedyParams, Trace, greedy};
+pub use greedy::{Greedy, GreedyParams, Trace, carried_frames, greedy};
 pub use layout::lay_out;
 pub use multigrid::Multigrid;
 pub use rectify::{Rectified, rectify};

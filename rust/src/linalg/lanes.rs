@@ -2,10 +2,16 @@
 //!
 //! There are eight lanes even where a vector register holds four or two: chains of divisions and square roots overlap.
 
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Range, Sub};
 
 /// Number of lanes.
 pub const WIDTH: usize = 8;
+
+/// Neighborhoods with squared extents between these are handled side by side: products neither overflow nor vanish.
+pub const SIZES: Range<f64> = 1e-100..1e100;
+
+/// A neighborhood with an extent below this share of its largest is handled alone, with more care.
+pub const FLAT: f64 = 1e-4;
 
 /// Eight numbers. Plain loops over them compile to vector instructions.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -21,6 +21,7 @@ mod cholesky;
 mod columns;
 mod determinant;
 mod eigen;
+pub(crate) mod factors;
 pub mod lanes;
 mod orthogonal;
 mod polar;

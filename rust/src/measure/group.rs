@@ -8,18 +8,13 @@ use std::array::from_fn;
 
 use super::procrustes::{Measured, PerPoint};
 use crate::charts::Abreast;
-use crate::linalg::lanes::{Lanes, WIDTH, ZERO, dot, fill};
+use crate::linalg::factors::orthogonal_columns;
+use crate::linalg::lanes::{FLAT, Lanes, SIZES, WIDTH, ZERO, dot, fill};
 use crate::linalg::principal::{Principal, principal};
 use crate::points::Rows;
 
 /// Dimension of the embedding.
 pub const D: usize = 2;
-
-/// Squared lengths between these are measured here.
-const SIZES: std::ops::Range<f64> = 1e-100..1e100;
-
-/// A squared length below this share of the largest is measured alone.
-const FLAT: f64 = 1e-4;
 
 /// Neighborhoods of one size side by side, reused by the next.
 #[derive(Debug)]
@@ -149,37 +144,6 @@ impl<const Q: usize> Group<Q> {
         }
         sums
     }
-}
-
-/// The orthogonal factor of Q x 2 matrices, the sum of their singular values, and which share of
-/// the shorter column is independent of the longer: see `linalg::orthogonal_factor`.
-#[inline(always)]
-fn orthogonal_columns<const Q: usize>(z: [[Lanes; Q]; D]) -> ([[Lanes; Q]; D], Lanes, Lanes) {
-    let lengths2 = [dot(&z[0], &z[0]), dot(&z[1], &z[1])];
-    let longer = |x: Lanes, y: Lanes| lengths2[1].greater(lengths2[0], y, x);
-    let first: [Lanes; Q] = fill(ZERO, |a| longer(z[0][a], z[1][a]));
-    let second: [Lanes; Q] = fill(ZERO, |a| longer(z[1][a], z[0][a]));
-    let r11 = longer(lengths2[0], lengths2[1]).sqrt();
-    let q1 = first.map(|v| v / r11);
-    let r12 = dot(&q1, &second);
-    let rest = without(&second, &q1);
-    let r22 = dot(&rest, &rest).sqrt();
-    let again = without(&rest.map(|v| v / r22), &q1);
-    let length = dot(&again, &again).sqrt();
-    let q2 = again.map(|v| v / length);
-    let sum = (r11 + r22).norm(r12);
-    let (c, s) = ((r11 + r22) / sum, -r12 / sum);
-    let x: [Lanes; Q] = fill(ZERO, |a| c * q1[a] + s * q2[a]);
-    let y: [Lanes; Q] = fill(ZERO, |a| c * q2[a] - s * q1[a]);
-    let frame = [fill(ZERO, |a| longer(x[a], y[a])), fill(ZERO, |a| longer(y[a], x[a]))];
-    (frame, sum, r22 / longer(lengths2[1], lengths2[0]).sqrt())
-}
-
-/// The part of `v` not along the unit vector `u`.
-#[inline(always)]
-fn without<const Q: usize>(v: &[Lanes; Q], u: &[Lanes; Q]) -> [Lanes; Q] {
-    let along = dot(u, v);
-    fill(ZERO, |a| v[a] - along * u[a])
 }
 
 /// The orthogonal factor of 2 x 2 matrices (columns), the better of a rotation and a reflection, and the sum

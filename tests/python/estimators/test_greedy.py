@@ -17,6 +17,8 @@ from interrupting import IMPORT, LIMIT, signals
 from scipy.spatial import cKDTree, procrustes
 from unbend import _core
 from unbend.core import memory
+from unbend.fit import problem as problems
+from unbend.fit.procrustes import greedy
 
 N = 1500
 STAGES = ["neighbors", "tangents", "greedy", "refine", "evidence", "faithfulness"]
@@ -114,6 +116,44 @@ def test_refinement_lowers_the_objective(x, gp):
     assert history[-1] == pytest.approx(gp.faithfulness_.r_n, rel=1e-9)
     assert (np.diff(history) <= 0).all()
     assert gp.n_iter_ == gp.refinement_.n_iter
+
+
+@pytest.fixture
+def assembling(monkeypatch):
+    """Eq. 11 is solved for any clean data, not only for those of many points."""
+    monkeypatch.setattr(greedy, "ASSEMBLED_RATIOS", (1.0, 2.0))
+
+
+@pytest.mark.usefixtures("assembling")
+@pytest.mark.parametrize("seed", range(3))
+def test_clean_data_leave_nothing_to_refine(seed):
+    """Eq. 11 for the frames of the greedy steps is nearer to the bound than the best of them."""
+    clean, coordinates = roll(3000, seed=seed)
+    gp = fit(clean, random_state=seed, refine_tol=0.02)
+    m = gp.faithfulness_
+    assert gp.refinement_.status == "converged"
+    assert gp.n_iter_ == 0
+    assert gp.refinement_.history == [m.r_n]
+    assert m.r_n - m.lower_bound < 0.5 * (gp.trace_["r_n"].min() - m.lower_bound)
+    assert procrustes(coordinates, gp.embedding_)[2] < 1e-4
+
+
+@pytest.mark.usefixtures("assembling")
+@pytest.mark.parametrize("options", [{}, {"refine": "pointwise"}, {"refine_max_iter": 0}, {"n_init": 1}])
+def test_other_refinements_begin_with_the_greedy_steps(options):
+    """Eq. 11 counts only if it reaches the tolerance, and only for steps of all points."""
+    x, _ = roll(3000)
+    alone = fit(x, refine=None, **{"n_init": options.get("n_init", 4)}).faithfulness_.r_n
+    assert fit(x, **options).refinement_.history[0] == pytest.approx(alone, rel=1e-9)
+
+
+@pytest.mark.usefixtures("assembling")
+def test_the_objective_of_many_points_is_exact(monkeypatch):
+    """Some neighborhoods decide that nothing is left to refine, but the record is that of all."""
+    monkeypatch.setattr(problems, "MAX_ROUGH_POINTS", 500)
+    gp = fit(roll(3000, seed=1)[0], refine_tol=0.05)
+    assert gp.n_iter_ == 0
+    assert gp.refinement_.history == [gp.faithfulness_.r_n]
 
 
 @pytest.mark.parametrize("refine", ["global", "pointwise"])

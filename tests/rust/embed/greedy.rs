@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use nalgebra::DMatrix;
 use ndarray::{Array2, Axis, concatenate};
 use proptest::prelude::*;
 use unbend::charts::{Atlas, Net};
-use unbend::embed::{Greedy, GreedyParams, Trace, greedy};
+use unbend::embed::{Greedy, GreedyParams, Refiner, Trace, carried_frames, greedy};
 use unbend::synthetic::{SwissRoll, swiss_roll};
 use unbend::{Error, Monitor, Neighborhoods, Points, Search, Unmonitored, measure, neighbors};
 
@@ -480,6 +481,86 @@ fn copies_do_not_hide_the_best_start() {
         assert_eq!(found.kept, [best], "{:?}", found.r_n);
         assert_eq!(r_n(&x, &found, &graph), found.r_n[best as usize]);
     }
+}
+
+fn matrix(flat: &[f64], rows: usize, at: usize) -> DMatrix<f64> {
+    let size = rows * 2;
+    DMatrix::from_column_slice(rows, 2, &flat[at * size..][..size])
+}
+
+/// From each point to its parent, and on to the start: the rotation of each step is that of the two tangents.
+#[test]
+fn frames_are_carried_from_parent_to_child() {
+    let (x, _) = roll(900, 0.1, 540);
+    let (points, graph) = (points(&x), nearest(&x, 10));
+    let atlas = Atlas::new(&points, &graph, None, 2, &Unmonitored).unwrap();
+    let found = run(&atlas, &GreedyParams { n_init: 3, ..Default::default() });
+    let run = || carried_frames(&atlas, &found.parents, &Unmonitored).unwrap().unwrap();
+    let rotations = run();
+    let (mut starts, mut product) = (0, vec![0.0; 4]);
+    for (i, &parent) in found.parents.iter().enumerate() {
+        let parent = parent as usize;
+        let expected = if i == parent {
+            starts += 1;
+            DMatrix::identity(2, 2)
+        } else {
+            atlas.agreement(i, parent, &mut product);
+            let naive::Svd { u, v, .. } = naive::svd(&DMatrix::from_column_slice(2, 2, &product));
+            u * v.transpose() * matrix(&rotations, 2, parent)
+        };
+        assert!((matrix(&rotations, 2, i) - expected).amax() < 1e-12, "point {i} of parent {parent}");
+    }
+    assert_eq!(starts, 1);
+    assert!([1, 3].into_iter().all(|threads| on_threads(threads, run) == rotations));
+}
+
+/// On each component of a flat sheet all frames are one, so eq. 11 for them has the sheet as its solution.
+#[test]
+fn carried_frames_of_a_flat_sheet_are_one() {
+    let sheet = flat(300, 3, 2, 541);
+    let other = &sheet + 50.0;
+    let x = concatenate![Axis(0), sheet, other];
+    let (points, graph) = (points(&x), nearest(&x, 8));
+    let atlas = Atlas::new(&points, &graph, None, 2, &Unmonitored).unwrap();
+    let found = run(&atlas, &GreedyParams { n_init: 2, ..Default::default() });
+    let rotations = carried_frames(&atlas, &found.parents, &Unmonitored).unwrap().unwrap();
+    let refiner = Refiner::new(&points, &graph, 2, Default::default(), &Unmonitored).unwrap();
+    let sides = refiner.right_hand_side(&atlas, &rotations, &Unmonitored).unwrap();
+    let mut product = vec![0.0; sides.len()];
+    // The greedy embedding of a flat sheet is exact, and in the frames of its starts.
+    refiner.apply(&graph, &found.embedding, &mut product, &Unmonitored).unwrap();
+    let largest = sides.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+    assert!(sides.iter().zip(&product).all(|(a, b)| (a - b).abs() < 1e-10 * largest));
+}
+
+/// Charts have no bases to compare, and parents must exist.
+#[test]
+fn frames_are_carried_only_where_tangents_are_known() {
+    let x = flat(60, 3, 2, 542);
+    let (points, graph) = (points(&x), nearest(&x, 8));
+    let charts = Atlas::of_charts(&points, &graph, None, 2, &Unmonitored).unwrap();
+    assert!(carried_frames(&charts, &[0; 60], &Unmonitored).unwrap().is_none());
+    assert!(carried_frames(&charts, &[60; 60], &Unmonitored).is_err());
+    assert!(carried_frames(&charts, &[0; 59], &Unmonitored).is_err());
+}
+
+/// Of many connected points, starts are compared by some neighborhoods, which are those of every start.
+#[test]
+fn many_points_are_compared_by_some_neighborhoods() {
+    let n = 140_000;
+    let (x, _) = roll(n, 0.0, 543);
+    let (points, graph) = (points(&x), nearest(&x, 8));
+    let atlas = Atlas::new(&points, &graph, None, 2, &Unmonitored).unwrap();
+    let found = run(&atlas, &GreedyParams { n_init: 2, ..Default::default() });
+    let centers: Vec<u32> = (0..n as u32).step_by(3).collect();
+    let y = as_array(&found);
+    let params = measure::FaithfulnessParams { centers: Some(&centers), ..Default::default() };
+    let means =
+        measure::faithfulness(&points, &self::points(&y), &graph, params, &Unmonitored).unwrap().means;
+    assert_eq!((means.r_n, Some(means.lower_bound)), (found.r_n[found.kept[0] as usize], found.lower_bound));
+    let ratio = means.r_n / means.lower_bound;
+    assert!(found.is_within((1.0, 1.01 * ratio)));
+    assert!(!found.is_within((0.5, 1.0)) && !found.is_within((1.01 * ratio, 9.0)));
 }
 
 /// The first point is where its chart begins.

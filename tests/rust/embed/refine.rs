@@ -1,7 +1,7 @@
 //! The two halves of refinement: against dense matrices, and against what is proved of their alternation.
 
 use nalgebra::DMatrix;
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, Axis, Slice};
 use unbend::embed::{Centering, Frames, Objective, Refiner};
 use unbend::{Error, Neighborhoods, Points, Search, Unmonitored, measure, neighbors};
 
@@ -157,6 +157,56 @@ fn frames_are_the_definition() {
             }
         }
     }
+}
+
+/// Narrow data are handled several neighborhoods at a time if all have one size, and one by one otherwise.
+#[test]
+fn one_size_changes_no_frames() {
+    for (kind, q) in CLOUDS.into_iter().flat_map(|kind| [(kind, 2), (kind, 3)]) {
+        for (n, k) in [(60, 1), (61, 2), (67, 7), (530, 12)] {
+            let x = double(kind, n, q, 315);
+            let y = x.select(Axis(1), &[1, 0]) + 0.1 * gaussian(n, 2, 316) * x.std(0.0);
+            let one = nearest(&x, k);
+            let (indptr, indices) = naive::ragged(&naive::rows(&one));
+            let each = Neighborhoods::from_ragged(indptr, indices).unwrap();
+            for objective in OBJECTIVES {
+                let [(held, some), (expected_held, expected)] = [&one, &each].map(|graph| {
+                    let refiner = refiner(&x, graph, 2, objective);
+                    (refiner.held().to_vec(), frames(&refiner, &x, &y, graph))
+                });
+                let name = format!("{kind:?}, {q} columns, {n} points, k = {k}, {objective:?}");
+                let held_off = off(&held, &DMatrix::from_column_slice(n, 1, &expected_held));
+                assert!(held_off < 1e-10, "{name}: {held_off:e}");
+                let apart = (some.objective - expected.objective).abs();
+                assert!(apart <= 1e-9 * expected.objective, "{name}: {apart:e}");
+                // Two points, or points on a line, leave a reflection undecided.
+                let (_, _, decided) = naive::frames(&x, &y, &naive::rows(&one), &vec![1.0; n]);
+                let matrix = DMatrix::from_row_slice(n, 2, &expected.right_hand_side);
+                if decided && matrix.amax() > 0.0 {
+                    let sides_off = off(&some.right_hand_side, &matrix);
+                    assert!(sides_off < 1e-7, "{name}: {sides_off:e}");
+                }
+            }
+        }
+    }
+}
+
+/// Single precision and every second column: points are read where they lie.
+#[test]
+fn frames_do_not_depend_on_how_points_are_stored() {
+    let (x, y) = (gaussian(90, 3, 317).mapv(|v| v as f32), gaussian(90, 4, 318).mapv(|v| v as f32));
+    let (wide_x, strided) = (x.mapv(f64::from), y.slice_axis(Axis(1), Slice::new(0, None, 2)));
+    let (graph, plain) = (nearest(&wide_x, 8), strided.mapv(f64::from));
+    let [single, images] =
+        [Points::new("X", x.view(), &Unmonitored), Points::new("Y", strided, &Unmonitored)]
+            .map(Result::unwrap);
+    let refiner = refiner(&wide_x, &graph, 2, Objective::RN);
+    let expected = frames(&refiner, &wide_x, &plain, &graph);
+    let found = refiner.frames(&single, &images, &graph, &Unmonitored).unwrap();
+    assert_eq!(found.right_hand_side, expected.right_hand_side);
+    assert_eq!(found.objective, expected.objective);
+    let other = Refiner::new(&single, &graph, 2, Objective::RN, &Unmonitored).unwrap();
+    assert_eq!(other.held(), refiner.held());
 }
 
 /// Undecided frames are among the best, too.

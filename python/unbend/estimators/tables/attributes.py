@@ -188,8 +188,9 @@ ATTRIBUTES = table(
     GreedyProcrustes=entries(
         """
         trace_ : dict
-            Record of the greedy steps: "r_n" of each start, if there are several; "kept", the start that
-            each connected component keeps; and "traces", for each start the number of "steps", the points
+            Record of the greedy steps: "r_n" of each start, if there are several (of more than 65,536 points
+            of a connected graph, that of evenly spaced neighborhoods); "kept", the start that each connected
+            component keeps; and "traces", for each start the number of "steps", the points
             in all "overlap" together, and how many neighborhoods were postponed ("waits"), placed by a
             neighboring tangent space for lack of overlap ("forced") or reached points from the
             "other_side".

@@ -17,10 +17,11 @@ from ...core.random import RandomState
 from ...graph.cut import pairs_of
 from ...metrics import Faithfulness
 from ...metrics.overlap import OVERLAPPING
+from ..assembly import SOLVE_TOL, solve
 from ..cut import MAX_RELAYOUTS, MIN_TORN, CutPolicy, Cutter, NotFlatWarning, Seam, Sheet, is_suspicious
 from ..embedding import Embedding
 from ..problem import Array, Flags, Indices, Problem
-from ..refine import Refinement, Steps, refined
+from ..refine import Refinement, RefinementInterrupted, Steps, refined
 
 __all__ = ["NotFlatWarning", "ProcrustesEmbedding", "ProcrustesSettings", "Stages"]
 
@@ -120,6 +121,16 @@ class ProcrustesEmbedding(Embedding):
         refinement = found.refinement and replace(found.refinement, embedding=found.embedding)
         return replace(found, refinement=refinement)
 
+    def measured(self: Found, problem: Problem, progress: Progress) -> Found:
+        """Return the embedding with its faithfulness, which a refinement without steps may have estimated."""
+        found = super().measured(problem, progress)
+        m, refinement = found.faithfulness, found.refinement
+        if refinement is None or m is None or refinement.n_iter or refinement.objective != "R_N":
+            return found
+        if problem.bonds is not None or not refinement.history:
+            return found
+        return replace(found, refinement=replace(refinement, history=[m.r_n]))
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -163,11 +174,58 @@ class Stages:
         refinement = refined(self.problem, y, steps, self.progress, known, core=core)
         return replace(draft, sheet=Sheet(refinement.embedding, torn), refinement=refinement)
 
-    def opened(self, draft: Draft) -> Draft:
-        """Return the embedding refined; cut and laid flat before, if the data cannot lie flat as they are."""
+    @property
+    def assembles(self) -> bool:
+        """True if eq. 11 for frames of the data can take the place of refinement: nothing but R_N counts."""
+        steps, problem = self.settings.steps, self.problem
+        return (
+            steps is not None
+            and steps.method == "global"
+            and steps.max_iter > 0
+            and problem.bonds is None
+            and problem.objective == "R_N"
+            and self.tangents.n_neighbors is None
+        )
+
+    def assembled(self, draft: Draft, right_hand_side: Array | None) -> tuple[Draft, Faithfulness | None]:
+        """Return the solution of eq. 11 with its measures, if refinement would gain nothing from there.
+
+        Otherwise return the draft refined, without measures.
+        """
+        if right_hand_side is None:
+            return self.refined(draft), None
+        with self.progress.stage("refine"):
+            solved, m = self._solved(draft, right_hand_side)
+            if m is None or m.r_n - m.lower_bound >= self.settings.refine_tol * m.r_n:
+                return self.refined(draft), None
+            refinement = Refinement(solved.sheet.embedding, [m.r_n], "converged", 0, "R_N")
+            return replace(solved, refinement=refinement), m
+
+    def _solved(self, draft: Draft, right_hand_side: Array) -> tuple[Draft, Faithfulness | None]:
+        """Return the solution of eq. 11 with its measures; the draft without, if the callback stops it."""
+        start, core = draft.sheet.embedding, self.problem.core
+        try:
+            solution = solve(core, right_hand_side, start.ravel(), tol=SOLVE_TOL, ask=self._ask)
+            solved = self.draft(solution.embedding.reshape(start.shape))
+            return solved, self.problem.roughly(solved.sheet.embedding)
+        except _core.Stopped:
+            return draft, None
+        except KeyboardInterrupt as interrupt:
+            raise RefinementInterrupted(start, []) from interrupt
+
+    def _ask(self) -> None:
+        """Stop if the callback requests it."""
+        if self.progress.report("refine", 0, self.settings.refine_max_iter):
+            raise _core.Stopped
+
+    def opened(self, draft: Draft, before: Faithfulness | None = None) -> Draft:
+        """Return the embedding refined; cut and laid flat before, if the data cannot lie flat as they are.
+
+        `before` are its measures, if they are known.
+        """
         if draft.stopped or not self._policy.allows(self.problem.n_components):
             return draft if draft.refinement else self.refined(draft)
-        whole, before = draft.sheet, self._measured(draft.sheet)
+        whole, before = draft.sheet, before or self.problem.roughly(draft.sheet.embedding)
         cutter = Cutter(self.problem, self.tangents, self.progress)
         if self._looks(before):
             draft = self._cut(draft, before, cutter)

@@ -16,6 +16,10 @@ __all__ = ["GreedySettings", "Tangent"]
 
 Tangent = Literal["neighborhood", "overlap", "paper"]
 
+ASSEMBLED_RATIOS = (1.05, 2.0)
+"""Eq. 11 is solved for the frames of the greedy steps if R_N is between these multiples of its lower bound. Below
+them, two steps of refinement come nearer to the bound; above them, the data are not clean."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GreedySettings(ProcrustesSettings):
@@ -32,6 +36,8 @@ class GreedySettings(ProcrustesSettings):
         else:
             tangents = problem.core.tangents(None, 0)
         start = None if self.start is None else problem.place(self.start)
+        stages = Stages(self, problem, tangents, progress)
+        assembles = stages.assembles and self.tangent == "neighborhood"
         with progress.stage("greedy", self.n_init * len(problem)):
             found = tangents.greedy(
                 self.tangent,
@@ -40,6 +46,7 @@ class GreedySettings(ProcrustesSettings):
                 seed_from(self.random_state),
                 problem.order,
                 progress.progress,
+                assemble=ASSEMBLED_RATIOS if assembles else None,
             )
         trace = {name: found[name] for name in ("r_n", "kept", "traces")}
         if len(found["r_n"]):
@@ -47,6 +54,6 @@ class GreedySettings(ProcrustesSettings):
         embedding = found["embedding"].reshape(len(problem), problem.n_components)
         if problem.bonds is not None:  # Greedy steps do not know them: refinement fits both.
             embedding, _ = problem.bonds.begun(embedding, problem.neighborhoods.component_labels)
-        stages = Stages(self, problem, tangents, progress)
-        draft = stages.opened(stages.refined(stages.draft(embedding)))
+        draft, before = stages.assembled(stages.draft(embedding), found["right_hand_side"])
+        draft = stages.opened(draft, before)
         return ProcrustesEmbedding(**stages.finished(draft), trace=trace)

@@ -289,7 +289,6 @@ impl<'a> Run<'a> {
         let hottest = self.hottest(sites);
         self.temperature = hottest;
         while self.temperature > LOWEST * hottest {
-            self.sum_pulls(monitor)?; // what rounding adds up to within a stage is forgotten
             let stage = match self.connection.n_components() {
                 1 => self.stage(sites, 1, monitor)?,
                 2 => self.stage(sites, 2, monitor)?,
@@ -302,6 +301,7 @@ impl<'a> Run<'a> {
             }
             self.adapt(stage);
             self.report((hottest / self.temperature).ln() / -LOWEST.ln(), monitor);
+            self.sum_pulls(monitor)?; // what rounding adds up to within a stage is forgotten
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ use crate::neighbors::Neighborhoods;
 use crate::parallel::{map_blocks, map_points};
 use crate::union_find::UnionFind;
 
+pub(super) use self::tree::carry_along;
 pub use anneal::{AnnealParams, anneal};
 pub use spectral::{blocks, round};
 pub use tree::{Tree, tree, tree_of_pieces};
@@ -163,6 +164,12 @@ impl Connection {
     /// A_i for every point, column after column, if data are narrow.
     pub(super) fn frames(&self, rotations: &[f64], monitor: &dyn Monitor) -> Result<Option<Vec<f64>>> {
         self.bases.as_ref().map(|bases| bases.frames(rotations, monitor)).transpose()
+    }
+
+    /// True if tangents are planes in three dimensions: any two share a line.
+    #[inline(always)]
+    fn has_normals(&self) -> bool {
+        self.n_components == 2 && self.bases.as_ref().is_some_and(|bases| bases.size() == 6)
     }
 
     /// Writes P_i'P_j of neighbors.

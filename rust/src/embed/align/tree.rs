@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::{Aligned, Connection, STAGE, Scratch, fill_points, multiply};
+use super::{Aligned, Connection, STAGE, Scratch, multiply};
 use crate::charts::{Atlas, Coordinates, Local};
 use crate::csr::{Csr, pieces};
 use crate::embed::check_len;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{determinant_sign, first, norm, singular_values};
 use crate::monitor::{Monitor, Silent};
 use crate::neighbors::Neighborhoods;
@@ -20,6 +20,8 @@ use crate::parallel::{CHUNK, map_blocks, map_points};
 use crate::union_find::{Joined, UnionFind};
 
 const BLOCK: usize = 4096; // Edges between two checks of the monitor.
+
+const NONE: u32 = u32::MAX; // No point.
 
 /// Weight of the share of a neighborhood outside its tangent, in the cost of an edge.
 const RESIDUAL_SHARE: f64 = 1e-3;
@@ -101,6 +103,9 @@ impl Edges {
             block.map(|i| above(i).count()).sum::<usize>()
         })?;
         let total = sizes.iter().sum();
+        if total > u32::MAX as usize {
+            return Err(Error::TooManyEdges { n: total, limit: u32::MAX as usize });
+        }
         let (mut ends, mut agreement, mut weights) =
             (vec![(0, 0); total], vec![0.0; total], vec![0.0; total]);
         let parts = pieces(&mut ends, sizes.iter().copied())
@@ -280,6 +285,9 @@ fn compare(connection: &Connection, (i, j): (usize, usize), d: usize, scratch: &
     connection.compare(i, j, product);
     if let [a, c, b, e] = *product {
         let determinant = a * e - b * c;
+        if connection.has_normals() {
+            return (determinant.abs(), determinant); // the other singular value is 1
+        }
         let (plus, minus) = (norm(a + e, c - b), norm(a - e, b + c)); // sum and difference of the singular values
         return ((plus - minus).abs() / 2.0, determinant);
     }
@@ -296,45 +304,79 @@ fn undirected(n: usize, edges: &[(u32, u32)]) -> Neighborhoods<'static> {
     Neighborhoods::ragged(lists.indptr, lists.indices)
 }
 
-/// polar(P_j'P_i) for every neighbor j of every i.
-fn turns(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
-    let (d, size) = (connection.n_components(), connection.n_components() * connection.n_components());
-    let mut turns = vec![0.0; forest.indices().len() * size];
-    let state = <(Vec<f64>, Scratch)>::default;
-    fill_points(forest, &mut turns, size, monitor, state, |(products, scratch), i, edges, turns| {
-        let products = first(products, turns.len());
-        for (product, &j) in products.chunks_exact_mut(size).zip(&forest.indices()[edges]) {
-            connection.compare(j as usize, i, product);
-        }
-        scratch.factors(products.chunks_exact(size), d);
-        turns.copy_from_slice(&scratch.polar);
-    })?;
-    Ok(turns)
-}
-
 /// O_i = 1 at the first point of every component, and O_j = polar(P_j'P_i) O_i along the tree.
 fn carry(connection: &Connection, forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
-    let (n, d) = (forest.len(), connection.n_components());
-    let (turns, mut rotations) = (turns(connection, forest, monitor)?, vec![0.0; n * d * d]);
-    let (mut reached, mut stack, mut own) = (vec![false; n], Vec::new(), vec![0.0; d * d]);
-    for root in 0..n {
-        if reached[root] {
+    let compare = |i: usize, parent: usize, product: &mut [f64]| connection.compare(i, parent, product);
+    carry_along(&parents(forest, monitor)?, connection.n_components(), compare, monitor)
+}
+
+/// The point before each on the way from the first of its component, which has itself.
+fn parents(forest: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<u32>> {
+    let (mut parents, mut stack) = (vec![NONE; forest.len()], Vec::new());
+    for root in 0..forest.len() {
+        if parents[root] != NONE {
             continue;
         }
         monitor.check()?;
-        reached[root] = true;
-        (0..d).for_each(|a| rotations[root * d * d + a * (d + 1)] = 1.0);
-        stack.push(root);
+        parents[root] = root as u32;
+        stack.push(root as u32);
         while let Some(i) = stack.pop() {
-            own.copy_from_slice(&rotations[i * d * d..][..d * d]);
-            let along = turns[forest.start(i) * d * d..].chunks_exact(d * d);
-            for (&j, turn) in forest.of(i).iter().zip(along) {
-                if !std::mem::replace(&mut reached[j as usize], true) {
-                    multiply(turn, &own, d, &mut rotations[j as usize * d * d..][..d * d]);
-                    stack.push(j as usize);
+            for &j in forest.of(i as usize) {
+                if parents[j as usize] == NONE {
+                    parents[j as usize] = i;
+                    stack.push(j);
                 }
             }
         }
     }
-    Ok(rotations)
+    Ok(parents)
+}
+
+/// O_i = polar(P_i'P_p) O_p for the parent p of every point, and 1 for its own parent. `compare(i, p, out)` writes P_i'P_p.
+pub(in crate::embed) fn carry_along(
+    parents: &[u32],
+    d: usize,
+    compare: impl Fn(usize, usize, &mut [f64]) + Sync,
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    let size = d * d;
+    let mut turns = vec![0.0; parents.len() * size];
+    turns.par_chunks_mut(CHUNK * size).zip(parents.par_chunks(CHUNK)).enumerate().try_for_each_init(
+        <(Vec<f64>, Scratch)>::default,
+        |(products, scratch), (c, (turns, parents))| {
+            monitor.check()?;
+            let products = first(products, turns.len());
+            for ((i, product), &parent) in (c * CHUNK..).zip(products.chunks_exact_mut(size)).zip(parents) {
+                match i == parent as usize {
+                    true => (0..size).for_each(|ab| product[ab] = f64::from(ab % (d + 1) == 0)),
+                    false => compare(i, parent as usize, product),
+                }
+            }
+            scratch.factors(products.chunks_exact(size), d);
+            turns.copy_from_slice(&scratch.polar);
+            Ok(())
+        },
+    )?;
+    monitor.check()?;
+    chain(&mut turns, parents, d);
+    Ok(turns)
+}
+
+/// Multiplies every matrix by that of its parent, which is multiplied first.
+fn chain(turns: &mut [f64], parents: &[u32], d: usize) {
+    let (size, mut waiting) = (d * d, Vec::new());
+    let (mut own, mut above) = (vec![0.0; size], vec![0.0; size]);
+    let mut reached: Vec<bool> = (0..).zip(parents).map(|(i, &parent): (u32, _)| i == parent).collect();
+    for i in 0..parents.len() {
+        let mut at = i;
+        while !std::mem::replace(&mut reached[at], true) {
+            waiting.push(at);
+            at = parents[at] as usize;
+        }
+        while let Some(child) = waiting.pop() {
+            own.copy_from_slice(&turns[child * size..][..size]);
+            above.copy_from_slice(&turns[parents[child] as usize * size..][..size]);
+            multiply(&own, &above, d, &mut turns[child * size..][..size]);
+        }
+    }
 }

@@ -33,6 +33,14 @@ enum Undecided {
     Force,
 }
 
+/// The embedding from one start.
+pub(super) struct Grown {
+    pub embedding: Vec<f64>,
+    /// The neighborhood from which the frame of each point is carried; a start has itself.
+    pub parents: Vec<u32>,
+    pub trace: Trace,
+}
+
 /// An embedding as it grows from one start.
 pub(super) struct Growth<'a, 'b, 'p> {
     atlas: &'a Atlas<'b, 'p>,
@@ -56,6 +64,8 @@ pub(super) struct Growth<'a, 'b, 'p> {
     fit: Fit,
     /// The neighborhood that embedded each point.
     placer: Vec<u32>,
+    /// The same, but for the center of such a neighborhood the one that embedded most of its overlap.
+    parents: Vec<u32>,
     /// O_j for each neighborhood that embedded points: chart to embedding, d x d.
     rotations: Vec<f64>,
     carried: Vec<f64>,
@@ -90,6 +100,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             coordinates: Coordinates::default(),
             fit: Fit::default(),
             placer: vec![0; n],
+            parents: vec![0; n],
             rotations: vec![0.0; n * atlas.n_components() * atlas.n_components()],
             carried: vec![],
             placers: vec![],
@@ -99,14 +110,14 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
     }
 
     /// Embeds one component after the other.
-    pub fn grow(mut self, firsts: &[u32]) -> Result<(Vec<f64>, Trace)> {
+    pub fn grow(mut self, firsts: &[u32]) -> Result<Grown> {
         for &start in firsts {
             self.place_first(start);
             while self.advance()? {}
             self.unseen.clear();
         }
         self.report();
-        Ok((self.y, self.trace))
+        Ok(Grown { embedding: self.y, parents: self.parents, trace: self.trace })
     }
 
     /// Y_i = X_i P_i.
@@ -124,6 +135,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             let chart = &self.coordinates.flat[m * d..(m + 1) * d];
             self.y[p as usize * d..][..d].copy_from_slice(chart);
             self.placer[p as usize] = start;
+            self.parents[p as usize] = start;
             self.fresh.push(p);
         }
         self.mark_fresh();
@@ -301,7 +313,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         if c == d {
             self.rotations[j as usize * d * d..][..d * d].copy_from_slice(&self.fit.frame[..d * d]);
         }
-        let known = self.is_placed(j as usize);
+        let (known, parent) = (self.is_placed(j as usize), self.parent(j));
         let mut left = false;
         for m in 0..self.size(j) {
             let p = self.member(j, m);
@@ -314,6 +326,7 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
             if near {
                 self.fit.place(chart, &mut self.y[p as usize * d..][..d]);
                 self.placer[p as usize] = j;
+                self.parents[p as usize] = if p == j { parent } else { j };
                 self.reversed.soon(p as usize);
                 self.fresh.push(p);
             }
@@ -322,6 +335,12 @@ impl<'a, 'b, 'p> Growth<'a, 'b, 'p> {
         if left && known {
             self.waiting.push_back(j); // perhaps no other point reaches the ones that it leaves
         }
+    }
+
+    /// The neighborhood that embedded most of the overlap that the present step used.
+    fn parent(&self, j: u32) -> u32 {
+        let most = self.placers.iter().reduce(|most, next| if next.1 > most.1 { next } else { most });
+        most.map_or(j, |&(center, _)| center)
     }
 
     fn is_placed(&self, p: usize) -> bool {

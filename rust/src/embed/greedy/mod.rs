@@ -3,6 +3,7 @@
 //!
 //! Cost: that of the charts, then O(n k (k + d^2)) per start, whatever the dimension of the data.
 
+mod carried;
 mod fit;
 mod frontier;
 mod growth;
@@ -12,16 +13,21 @@ use std::sync::atomic::AtomicUsize;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
-use self::growth::Growth;
+use self::growth::{Grown, Growth};
 use super::{check_indices, check_len, check_range};
 use crate::charts::Atlas;
 use crate::error::Result;
-use crate::measure;
+use crate::measure::{self, FaithfulnessParams};
 use crate::monitor::{Monitor, Silent};
 use crate::points::Points;
 use crate::rng::{stream, uniform};
 
+pub use self::carried::carried_frames;
+
 const STAGE: &str = "greedy";
+
+/// Starts are compared by the neighborhoods of at most this many points if the graph is connected.
+const MAX_COMPARED_POINTS: usize = 1 << 16;
 
 /// An embedding. Each component has an origin of its own.
 #[derive(Debug, Clone, Copy)]
@@ -79,12 +85,24 @@ pub struct Greedy {
     pub embedding: Vec<f64>,
     /// The connected component of every point.
     pub labels: Vec<u32>,
-    /// R_N of every start, if there are several.
+    /// R_N of every start, if there are several; of many points, that of evenly spaced ones.
     pub r_n: Vec<f64>,
+    /// The lower bound of R_N on the same neighborhoods.
+    pub lower_bound: Option<f64>,
     /// The start that each component is from.
     pub kept: Vec<u32>,
+    /// The point from which the frame of each point is carried; a start is its own.
+    pub parents: Vec<u32>,
     /// The counts of each start.
     pub traces: Vec<Trace>,
+}
+
+impl Greedy {
+    /// True if R_N of the best of several starts is within these multiples of the lower bound.
+    pub fn is_within(&self, (least, most): (f64, f64)) -> bool {
+        let r_n = self.r_n.iter().copied().fold(f64::INFINITY, f64::min);
+        self.lower_bound.is_some_and(|bound| least * bound <= r_n && r_n <= most * bound)
+    }
 }
 
 /// Embeds the data of `atlas`. Fails if a parameter is out of range.
@@ -112,12 +130,15 @@ pub fn greedy(atlas: &Atlas, params: &GreedyParams, monitor: &dyn Monitor) -> Re
     }
     let starts = starts(&labels, params);
     let done = AtomicUsize::new(0);
-    let grown: Result<Vec<(Vec<f64>, Trace)>> = starts
+    let grown: Result<Vec<Grown>> = starts
         .into_par_iter()
         .map(|firsts| Growth::new(atlas, &reversed, monitor, &done, params).grow(&firsts))
         .collect();
-    let (embeddings, traces): (Vec<_>, Vec<_>) = grown?.into_iter().unzip();
-    choose(atlas, embeddings, labels, traces, &Silent(monitor))
+    let grown = grown?;
+    let Choice { r_n, lower_bound, kept } = choose(atlas, &grown, &labels, &Silent(monitor))?;
+    let traces = grown.iter().map(|start| start.trace).collect();
+    let (embedding, parents) = merged(grown, &kept, &labels, atlas.n_components());
+    Ok(Greedy { embedding, labels, r_n, lower_bound, kept, parents, traces })
 }
 
 /// For each start the first point of every component.
@@ -155,37 +176,51 @@ fn pieces(labels: &[u32], names: Option<&[u32]>) -> Vec<Vec<u32>> {
     found
 }
 
-/// For every component, the embedding of lowest R_N, without neighborhoods that have no extent.
-fn choose(
-    atlas: &Atlas,
-    mut embeddings: Vec<Vec<f64>>,
-    labels: Vec<u32>,
-    traces: Vec<Trace>,
-    monitor: &dyn Monitor,
-) -> Result<Greedy> {
-    let d = atlas.n_components();
+/// R_N of all starts, the lower bound on the same neighborhoods, and the start to keep for every component.
+struct Choice {
+    r_n: Vec<f64>,
+    lower_bound: Option<f64>,
+    kept: Vec<u32>,
+}
+
+/// For every component, the start of lowest R_N, without neighborhoods that have no extent.
+fn choose(atlas: &Atlas, grown: &[Grown], labels: &[u32], monitor: &dyn Monitor) -> Result<Choice> {
     let components = labels.iter().max().map_or(0, |&last| last as usize + 1);
-    if embeddings.len() == 1 {
-        let embedding = embeddings.swap_remove(0);
-        return Ok(Greedy { embedding, labels, r_n: vec![], kept: vec![0; components], traces });
+    let mut choice = Choice { r_n: vec![], lower_bound: None, kept: vec![0; components] };
+    if grown.len() == 1 {
+        return Ok(choice);
     }
-    let mut r_n = Vec::new();
-    let mut best = vec![(f64::INFINITY, 0); components];
-    for (s, embedding) in (0..).zip(&embeddings) {
-        let errors = errors(atlas, embedding, monitor)?;
-        r_n.push(errors.means.r_n);
-        for (best, mean) in best.iter_mut().zip(component_means(&errors, &labels, components)) {
-            if mean < best.0 {
-                *best = (mean, s);
+    let (centers, mut lowest) = (compared(labels.len(), components), vec![f64::INFINITY; components]);
+    for (s, start) in (0..).zip(grown) {
+        let errors = errors(atlas, &start.embedding, centers.as_deref(), monitor)?;
+        choice.r_n.push(errors.means.r_n);
+        choice.lower_bound = Some(errors.means.lower_bound);
+        // If only some neighborhoods are compared, there is one component, and all labels are equal.
+        let means = component_means(&errors, labels, components);
+        for ((mean, lowest), kept) in means.into_iter().zip(&mut lowest).zip(&mut choice.kept) {
+            if mean < *lowest {
+                (*lowest, *kept) = (mean, s);
             }
         }
     }
-    let kept: Vec<u32> = best.into_iter().map(|(_, s)| s).collect();
-    let mut embedding = vec![0.0; labels.len() * d];
-    for (i, row) in embedding.chunks_exact_mut(d).enumerate() {
-        row.copy_from_slice(&embeddings[kept[labels[i] as usize] as usize][i * d..][..d]);
+    Ok(choice)
+}
+
+/// Embedding and parents of every component from the start that is kept.
+fn merged(mut grown: Vec<Grown>, kept: &[u32], labels: &[u32], d: usize) -> (Vec<f64>, Vec<u32>) {
+    if let [start] = *kept {
+        let Grown { embedding, parents, .. } = grown.swap_remove(start as usize);
+        return (embedding, parents);
     }
-    Ok(Greedy { embedding, labels, r_n, kept, traces })
+    let start = |i: usize| &grown[kept[labels[i] as usize] as usize];
+    let row = |i: usize| start(i).embedding[i * d..][..d].iter().copied();
+    ((0..labels.len()).flat_map(row).collect(), (0..labels.len()).map(|i| start(i).parents[i]).collect())
+}
+
+/// The points by which starts are compared: evenly spaced ones if there are many, but all of several components.
+fn compared(n: usize, components: usize) -> Option<Vec<u32>> {
+    let step = n.div_ceil(MAX_COMPARED_POINTS);
+    (components == 1 && step > 1).then(|| (0..n as u32).step_by(step).collect())
 }
 
 fn component_means(errors: &measure::Faithfulness, labels: &[u32], components: usize) -> Vec<f64> {
@@ -198,11 +233,17 @@ fn component_means(errors: &measure::Faithfulness, labels: &[u32], components: u
     sums.into_iter().map(|(sum, count)| if count > 0.0 { sum / count } else { f64::INFINITY }).collect()
 }
 
-fn errors(atlas: &Atlas, embedding: &[f64], monitor: &dyn Monitor) -> Result<measure::Faithfulness> {
+fn errors(
+    atlas: &Atlas,
+    embedding: &[f64],
+    centers: Option<&[u32]>,
+    monitor: &dyn Monitor,
+) -> Result<measure::Faithfulness> {
     let d = atlas.n_components();
     let n = atlas.neighborhoods().len();
     check_len("the embedding", embedding.len(), "X, times n_components,", n * d)?;
     let view = ArrayView2::from_shape((n, d), embedding).unwrap_or_else(|_| ArrayView2::from(&[[0.0; 0]; 0]));
     let y = Points::new("the embedding", view, monitor)?;
-    measure::faithfulness(atlas.source(), &y, atlas.neighborhoods(), Default::default(), monitor)
+    let params = FaithfulnessParams { centers, ..Default::default() };
+    measure::faithfulness(atlas.source(), &y, atlas.neighborhoods(), params, monitor)
 }

@@ -107,29 +107,32 @@ pub fn prolong(edges: &Rows, strongest: &[f32], labels: &[u32], monitor: &dyn Mo
             return;
         }
         shares.clear();
-        let strong = edges.entries(i).filter(|&(_, w)| w > 0.0 && w >= STRONG * strongest[i]);
-        shares.extend(strong.map(|(j, w)| (labels[j], f64::from(w))));
-        let total: f64 = shares.iter().map(|(_, w)| w).sum();
-        shares.iter_mut().for_each(|(_, w)| *w *= SMOOTHING / total);
-        shares.push((labels[i], 1.0 - SMOOTHING));
-        merge(shares);
+        let strong = || edges.entries(i).filter(|&(_, w)| w > 0.0 && w >= STRONG * strongest[i]);
+        let total: f64 = strong().map(|(_, w)| f64::from(w)).sum();
+        strong().for_each(|(j, w)| add(shares, labels[j], f64::from(w) * (SMOOTHING / total)));
+        add(shares, labels[i], 1.0 - SMOOTHING);
+        keep_largest(shares);
         let total: f64 = shares.iter().map(|(_, w)| w).sum();
         shares.iter().for_each(|&(label, share)| block.push(label, (share / total) as f32));
     })
 }
 
-/// One share for each aggregate, the largest `SHARES` of them, in rising order of aggregates.
-fn merge(shares: &mut Vec<(u32, f64)>) {
-    shares.sort_by_key(|&(label, _)| label); // stable, so that sums have one order
-    shares.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 += if same { next.1 } else { 0.0 };
-        same
-    });
+/// Adds to the sum of a column, in a list so short that a search is fast.
+#[inline(always)]
+fn add(sums: &mut Vec<(u32, f64)>, column: u32, value: f64) {
+    match sums.iter_mut().find(|(known, _)| *known == column) {
+        Some((_, sum)) => *sum += value,
+        None => sums.push((column, value)),
+    }
+}
+
+/// The largest `SHARES` shares, in rising order of aggregates.
+fn keep_largest(shares: &mut Vec<(u32, f64)>) {
+    shares.sort_unstable_by_key(|&(label, _)| label);
     if shares.len() > SHARES {
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         shares.truncate(SHARES);
-        shares.sort_by_key(|&(label, _)| label);
+        shares.sort_unstable_by_key(|&(label, _)| label);
     }
 }
 
@@ -141,6 +144,11 @@ struct Sums {
 }
 
 impl Sums {
+    /// For `n` columns.
+    fn new(n: usize) -> Self {
+        Sums { slots: vec![FREE; n], sums: vec![] }
+    }
+
     #[inline(always)]
     fn add(&mut self, column: u32, value: f64) {
         let slot = &mut self.slots[column as usize];
@@ -151,16 +159,18 @@ impl Sums {
         self.sums[*slot as usize].1 += value;
     }
 
-    /// The sums by column, without column `own`.
-    fn take(&mut self, own: u32, block: &mut Block) {
+    /// Appends the sums of columns that are `wanted`, and forgets all.
+    fn take(&mut self, wanted: impl Fn(u32) -> bool, block: &mut Block) {
         self.sums.iter().for_each(|&(column, _)| self.slots[column as usize] = FREE);
         self.sums.sort_unstable_by_key(|&(column, _)| column);
-        let others = self.sums.drain(..).filter(|&(column, _)| column != own);
-        others.for_each(|(column, value)| block.push(column, value as f32));
+        let found = self.sums.drain(..).filter(|&(column, _)| wanted(column));
+        found.for_each(|(column, value)| block.push(column, value as f32));
     }
 }
 
 /// The edges of P' A P: off the diagonal it is a sum over edges in which nothing large cancels.
+///
+/// -A P comes first, whose rows are short: so edges are read once, not once for each aggregate of a point.
 pub fn galerkin(
     edges: &Rows,
     prolongation: &Rows,
@@ -168,20 +178,39 @@ pub fn galerkin(
     monitor: &dyn Monitor,
 ) -> Result<Rows> {
     let n: usize = restriction.blocks.iter().map(|block| block.len()).sum();
-    let state = || Sums { slots: vec![FREE; n], sums: vec![] };
-    let full = Rows::build(n, monitor, state, |sums, a, block| {
-        for (i, share) in restriction.entries(a) {
+    let flows = flows(edges, prolongation, n, monitor)?;
+    let full = Rows::build(
+        n,
+        monitor,
+        || Sums::new(n),
+        |sums, a, block| {
+            for (i, share) in restriction.entries(a) {
+                flows.entries(i).for_each(|(b, flow)| sums.add(b as u32, f64::from(share) * f64::from(flow)));
+            }
+            sums.take(|column| column != a as u32, block);
+        },
+    )?;
+    drop(flows);
+    mirrored(full, monitor)
+}
+
+/// -A P, where A is the Laplacian of the edges.
+fn flows(edges: &Rows, prolongation: &Rows, n: usize, monitor: &dyn Monitor) -> Result<Rows> {
+    let rows = edges.blocks.iter().map(|block| block.len()).sum();
+    Rows::build(
+        rows,
+        monitor,
+        || Sums::new(n),
+        |sums, i, block| {
             let mut held = 0.0;
             for (j, w) in edges.entries(i) {
-                let flow = f64::from(share) * f64::from(w);
-                held += flow;
-                prolongation.entries(j).for_each(|(b, p)| sums.add(b as u32, flow * f64::from(p)));
+                held += f64::from(w);
+                prolongation.entries(j).for_each(|(b, p)| sums.add(b as u32, f64::from(w) * f64::from(p)));
             }
             prolongation.entries(i).for_each(|(b, p)| sums.add(b as u32, -held * f64::from(p)));
-        }
-        sums.take(a as u32, block);
-    })?;
-    mirrored(full, monitor)
+            sums.take(|_| true, block);
+        },
+    )
 }
 
 /// The half above the diagonal in place of that below, which rounding made different.

@@ -8,6 +8,8 @@
 //! R_C (eq. 5 and 7) has a scale c_i for each neighborhood as well: |H X_i - c_i H Y_i A_i'|^2 is c_i^2 times
 //! |H X_i / c_i - H Y_i A_i'|^2, so the system is that of charts divided by c_i, with weights multiplied by c_i^2.
 
+mod abreast;
+
 use std::sync::{Arc, OnceLock};
 
 use pulp::{Arch, NullaryFnOnce};
@@ -170,14 +172,29 @@ impl Refiner {
         if objective == Objective::R {
             return Ok(vec![1.0; x.len()]);
         }
-        let norms2 = map_points(x.len(), STAGE, monitor, Local::default, |local, i| {
-            self.load(x, graph, i, local);
-            local.norm2
-        })?;
+        let norms2 = self.norms2(x, graph, monitor)?;
         // A neighborhood that coincides has no size to divide by: it weighs as much as the usual one.
         let usual = usual(&norms2);
         let size = |norm2: f64| if norm2 > 1e-12 * usual { norm2 } else { usual };
         Ok(norms2.into_iter().map(|norm2| 1.0 / size(norm2)).collect())
+    }
+
+    /// |H X_i|^2 of every neighborhood.
+    fn norms2(&self, x: Source, graph: &Neighborhoods, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        let found = match x.dim() {
+            2 => self.norms2_abreast::<2>(x, graph, monitor)?,
+            3 => self.norms2_abreast::<3>(x, graph, monitor)?,
+            _ => None,
+        };
+        found.map_or_else(
+            || {
+                map_points(x.len(), STAGE, monitor, Local::default, |local, i| {
+                    self.load(x, graph, i, local);
+                    local.norm2
+                })
+            },
+            Ok,
+        )
     }
 
     #[inline(always)]
@@ -240,11 +257,27 @@ impl Refiner {
         monitor: &dyn Monitor,
     ) -> Result<Frames> {
         let x = x.into();
-        let (n, d) = (x.len(), self.n_components);
         self.check_graph(graph)?;
-        x.check(graph, d)?;
+        x.check(graph, self.n_components)?;
         check_lengths(y, "Y", graph)?;
         self.check_dim("Y", y.dim())?;
+        let found = match x.dim() {
+            2 => self.frames_abreast::<2>(x, y, graph, monitor)?,
+            3 => self.frames_abreast::<3>(x, y, graph, monitor)?,
+            _ => None,
+        };
+        found.map_or_else(|| self.frames_of_all(x, y, graph, monitor), Ok)
+    }
+
+    /// The same for neighborhoods of any size and dimension.
+    fn frames_of_all(
+        &self,
+        x: Source,
+        y: &Points,
+        graph: &Neighborhoods,
+        monitor: &dyn Monitor,
+    ) -> Result<Frames> {
+        let (n, d) = (x.len(), self.n_components);
         let (mut targets, arch) = (vec![0.0; self.n_places(graph) * d], Arch::new());
         let chunks = self.split(&mut targets, graph, d);
         let sums: Result<Vec<f64>> = chunks
