@@ -242,9 +242,10 @@ def sample_weights(values: Any, n: int) -> Array | None:
     if values is None:
         return None
     try:
-        if np.iscomplexobj(values):
+        given = np.asarray(values)
+        if np.iscomplexobj(given):
             raise TypeError
-        weights = np.array(values, dtype=np.float64)
+        weights = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("sample_weight must hold one number for each point") from None
     if weights.ndim == 0:
