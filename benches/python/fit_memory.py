@@ -268,7 +268,7 @@ def measured(wanted, file):
 
 
 def fit(algorithm, wanted, peaks):
-    """Return the coefficients, at least 0, that bring estimate / peak closest to `TARGET`.
+    """Return the coefficients, at least a byte per unit, that bring estimate / peak closest to `TARGET`.
 
     Terms that no fit has, such as those of ties, keep their coefficients.
     """
@@ -277,20 +277,20 @@ def fit(algorithm, wanted, peaks):
     names = [name for name in known if any(count[name] for count in counts)]
     a = np.array([[count[name] / peak for name in names] for count, peak in zip(counts, peaks, strict=True)])
     scale = np.maximum(a.max(axis=0), 1e-300)
-    found = least_power(a / scale)
+    found = least_power(a / scale, scale)
     fitted = {name: float(f"{value:.2g}") for name, value in zip(names, found / scale, strict=True)}
     return {name: fitted.get(name, value) for name, value in known.items()}
 
 
-def least_power(a):
-    """Return coefficients, at least 0, of the least sum of powers of the deviations from `TARGET`."""
+def least_power(a, least):
+    """Return coefficients, not below the least, with the least sum of powers of the deviations from `TARGET`."""
 
     def deviation(c):
         off = 4 * (a @ c - TARGET)
         return (off**POWER).sum(), 4 * POWER * a.T @ off ** (POWER - 1)
 
-    start, _ = nnls(a, np.full(len(a), TARGET))
-    bounds = [(0, None)] * len(start)
+    start = np.maximum(nnls(a, np.full(len(a), TARGET))[0], least)
+    bounds = [(one, None) for one in least]
     return minimize(
         deviation, start, jac=True, bounds=bounds, options={"maxiter": 10_000, "maxfun": 100_000}
     ).x
