@@ -357,6 +357,26 @@ def test_clean_is_what_pruning_finds():
     assert found.points is not None
 
 
+def test_large_planes_of_wide_data_take_away_as_much_noise():
+    """Planes of more than 96 members are shaped by some of them: as smooth as if all shaped a smaller one."""
+    rng = np.random.default_rng(0)
+    across, along = rng.uniform(size=(2, 3000)) * 4
+    surface = np.column_stack([2 * np.sin(across / 2), 2 * np.cos(across / 2), along])
+    x = surface @ np.linalg.qr(rng.normal(size=(300, 3)))[0].T
+    noisy = x + 0.05 * rng.normal(size=x.shape)
+    rows = np.arange(0, 3000, 30, dtype=np.uint32)
+
+    def error(k):
+        lists, _ = _core.query(noisy, noisy[rows], k + 1, "auto", 2)
+        others = np.ascontiguousarray(lists.reshape(len(rows), -1)[:, 1:]).ravel()
+        moved = _core.settled(noisy, rows, others, k, 2, 2).reshape(len(rows), -1)
+        return np.linalg.norm(moved - x[rows], axis=1).mean()
+
+    before = np.linalg.norm(noisy[rows] - x[rows], axis=1).mean()
+    assert error(96) < 0.2 * before
+    assert error(288) < error(96)
+
+
 def test_pruning_keeps_one_piece_of_each_component():
     x, _ = roll(600)
     y = np.concatenate([x, x + 500])
