@@ -120,7 +120,7 @@ def cases():
     """Yield all fits to measure."""
     for algorithm in ("alignment", "greedy"):
         yield from procrustes_cases(algorithm)
-    yield from grid("greedy", [300_000, 1_000_000], refined=False, starts=1)
+    yield from grid("greedy", [100_000, 300_000, 1_000_000], {}, {"tangents": 60}, refined=False, starts=1)
     yield from grid("greedy", [100_000], refined=False, starts=16)
     yield from grid("alignment", [100_000], points_per_cell=20_000)
     yield from grid("alignment", [300_000], {"points_per_cell": 50_000}, {"points_per_cell": 100_000})

@@ -32,9 +32,9 @@ __all__ = [
 
 # fmt: off
 COEFFICIENTS: dict[str, dict[str, float]] = {
-    "greedy": {"searched neighbor": 15.0, "refined coordinate": 290.0, "tangent entry": 7.7,
-        "shape entry": 9.3, "pruned point": 760.0, "tangent neighbor": 1.0, "start": 17.0, "cut axis": 460.0,
-        "cut coordinate": 120.0, "pair of sampled points": 37.0, "bound neighbor": 30.0,
+    "greedy": {"searched neighbor": 15.0, "refined coordinate": 220.0, "tangent entry": 8.0,
+        "shape entry": 8.7, "pruned point": 770.0, "tangent neighbor": 7.0, "start": 12.0, "cut axis": 550.0,
+        "cut coordinate": 120.0, "pair of sampled points": 33.0, "bound neighbor": 30.0,
         "grouped entry": 16.0, "term": 300.0, "measured distance": 100.0},
     "alignment": {"point": 540.0, "pruned point": 320.0, "tangent entry": 11.0, "shape entry": 13.0,
         "pair of axes": 6.9, "tangent neighbor": 1.0, "scaled distance": 195.0, "cut axis": 660.0,
